@@ -1,0 +1,10 @@
+//! The only place that decides: which statements speak of one call, which of them wins, what it cost and
+//! what has been published.
+
+pub mod reconcile;
+mod snapshot;
+
+pub use snapshot::{
+    BudgetStatus, ModelInfo, ScanStatus, Series, SeriesLabels, Snapshot, StoreStatus, Value,
+    Window, WindowTotal,
+};

@@ -1,0 +1,15 @@
+//! copilot-exporter: what GitHub Copilot costs, read from the stores it leaves on disk.
+//!
+//! The road of a call: [`stores`] observe, [`ledger`] decides, an immutable [`ledger::Snapshot`] is
+//! published, [`metrics`] names what it holds, [`outlets`] and [`serve`] render it. `docs/architecture.md`
+//! has the whole map.
+
+#![deny(unsafe_code)]
+#![warn(missing_debug_implementations, rust_2018_idioms, unreachable_pub)]
+
+pub mod config;
+pub mod ledger;
+pub mod metrics;
+pub mod pricing;
+pub mod stores;
+pub mod usage;

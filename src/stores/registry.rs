@@ -1,0 +1,65 @@
+//! All stores, in one list. A new store is one new file and one line here.
+
+use super::Reader;
+
+/// The label `store`.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+pub enum StoreKind {
+    CliEvents,
+    CliStore,
+    CliOtel,
+    Desktop,
+    VsCodeChat,
+    VsCodeTranscripts,
+    VsCodeDebug,
+    VsCodeTraces,
+    VsCodeOtel,
+    JetBrains,
+    JetBrainsPartitions,
+    VisualStudio,
+    Xcode,
+}
+
+impl StoreKind {
+    pub const ALL: [Self; 13] = [
+        Self::CliEvents,
+        Self::CliStore,
+        Self::CliOtel,
+        Self::Desktop,
+        Self::VsCodeChat,
+        Self::VsCodeTranscripts,
+        Self::VsCodeDebug,
+        Self::VsCodeTraces,
+        Self::VsCodeOtel,
+        Self::JetBrains,
+        Self::JetBrainsPartitions,
+        Self::VisualStudio,
+        Self::Xcode,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CliEvents => "cli_events",
+            Self::CliStore => "cli_store",
+            Self::CliOtel => "cli_otel",
+            Self::Desktop => "desktop",
+            Self::VsCodeChat => "vscode_chat",
+            Self::VsCodeTranscripts => "vscode_transcripts",
+            Self::VsCodeDebug => "vscode_debug",
+            Self::VsCodeTraces => "vscode_traces",
+            Self::VsCodeOtel => "vscode_otel",
+            Self::JetBrains => "jetbrains",
+            Self::JetBrainsPartitions => "jetbrains_partitions",
+            Self::VisualStudio => "visual_studio",
+            Self::Xcode => "xcode",
+        }
+    }
+}
+
+/// Every reader, in the order in which a pass runs them: events before the CLI's store, so that a row
+/// that lands meanwhile is seen as the better record at the next pass and never lost.
+pub fn readers() -> Vec<Box<dyn Reader>> {
+    vec![]
+}
