@@ -18,6 +18,8 @@ pub struct Snapshot {
     pub ready: bool,
     pub series: Vec<Series>,
     pub windows: Vec<WindowTotal>,
+    /// The last 30 days of the configured time zone up to today, oldest first, days without a call too.
+    pub days: Vec<DayTotal>,
     pub budgets: Vec<BudgetStatus>,
     pub plan_allowance: Option<Credits>,
     pub models: Vec<ModelInfo>,
@@ -107,6 +109,15 @@ pub struct WindowTotal {
     /// `None`: nothing in it could be priced.
     pub cost: Option<Usd>,
     pub tokens: BTreeMap<TokenType, u128>,
+    pub calls: u128,
+}
+
+/// True (not published) sums of a civil day.
+#[derive(Debug, Clone)]
+pub struct DayTotal {
+    pub date: jiff::civil::Date,
+    /// `None`: nothing in it could be priced.
+    pub cost: Option<Usd>,
     pub calls: u128,
 }
 

@@ -1,5 +1,7 @@
 //! A family of metrics with its samples: what every outlet renders.
 
+use std::borrow::Cow;
+
 use crate::usage::Timestamp;
 
 /// The type of a family.
@@ -28,10 +30,11 @@ pub struct Family {
     pub samples: Vec<Sample>,
 }
 
-/// One sample. Label order is the catalogue's; names are unique within a sample.
+/// One sample. Names are unique within it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    pub labels: Vec<(&'static str, String)>,
+    /// Names are the catalogue's or, after those, the config's constant ones.
+    pub labels: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     pub value: SampleValue,
     /// Since when a counter or histogram counts.
     pub born: Option<Timestamp>,
