@@ -7,9 +7,15 @@
 #![deny(unsafe_code)]
 #![warn(missing_debug_implementations, rust_2018_idioms, unreachable_pub)]
 
+pub mod build;
+pub mod cli;
+pub mod commands;
 pub mod config;
 pub mod ledger;
+pub mod logging;
 pub mod metrics;
 pub mod pricing;
+pub mod privileges;
+pub mod scan;
 pub mod stores;
 pub mod usage;
