@@ -5,6 +5,6 @@ pub mod reconcile;
 mod snapshot;
 
 pub use snapshot::{
-    BudgetStatus, DayTotal, ModelInfo, ScanStatus, Series, SeriesLabels, Snapshot, StoreStatus,
-    Value, Window, WindowTotal,
+    BudgetStatus, DayTotal, ModelInfo, ScanStatus, Seen, Series, SeriesLabels, Snapshot,
+    StoreStatus, Value, Window, WindowTotal,
 };

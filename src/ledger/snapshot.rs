@@ -35,18 +35,22 @@ pub struct Snapshot {
     pub overflowed_projects: u64,
     /// Series that wait at 0 for a scrape to have seen them.
     pub held_series: u64,
-    /// Set once an outlet has carried this snapshot to somebody.
-    seen: AtomicBool,
+    /// By [`Snapshot::mark_seen`].
+    pub seen: Seen,
 }
+
+/// Whether an outlet has carried a snapshot to somebody.
+#[derive(Debug, Default)]
+pub struct Seen(AtomicBool);
 
 impl Snapshot {
     /// An outlet says that it delivered this snapshot whole; what was held at 0 may be released.
     pub fn mark_seen(&self) {
-        self.seen.store(true, Ordering::Release);
+        self.seen.0.store(true, Ordering::Release);
     }
 
     pub fn was_seen(&self) -> bool {
-        self.seen.load(Ordering::Acquire)
+        self.seen.0.load(Ordering::Acquire)
     }
 }
 

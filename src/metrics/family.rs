@@ -30,16 +30,42 @@ pub struct Family {
     pub samples: Vec<Sample>,
 }
 
-/// One sample. Names are unique within it.
+impl Family {
+    /// The name on OTLP: dotted, without what the translation to Prometheus adds again.
+    pub fn otlp_name(&self) -> String {
+        let base = self.name.strip_suffix("_total").unwrap_or(self.name);
+        let translated = matches!(self.otlp_unit, "s" | "By" | "1");
+        let base = match base.strip_suffix(self.unit) {
+            Some(shorter) if translated => shorter.trim_end_matches('_'),
+            _ => base,
+        };
+        base.replace('_', ".")
+    }
+}
+
+/// Names and values. Names are unique: the catalogue's and, after those, the config's constant ones.
+pub type Labels = Vec<(Cow<'static, str>, Cow<'static, str>)>;
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// Names are the catalogue's or, after those, the config's constant ones.
-    pub labels: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+    pub labels: Labels,
     pub value: SampleValue,
     /// Since when a counter or histogram counts.
     pub born: Option<Timestamp>,
     /// Of a counter's value, what was there before it was born as history (first start).
     pub baseline: f64,
+}
+
+impl Sample {
+    /// A value without a past.
+    pub fn gauge(labels: Labels, value: f64) -> Self {
+        Self {
+            labels,
+            value: SampleValue::Number(value),
+            born: None,
+            baseline: 0.0,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
