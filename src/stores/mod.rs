@@ -1,7 +1,10 @@
 //! The readers: one folder a product, one file a store. They observe and report; they price nothing,
 //! merge nothing and render nothing.
 
+mod files;
+mod lines;
 mod registry;
+mod sqlite;
 
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// A price per million tokens with six decimals is a whole number of picodollars per token, and one
 /// nano-AIU is exactly ten: sums are exact whatever their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub struct Usd(pub u128);
 
 impl Usd {

@@ -1,0 +1,185 @@
+use super::*;
+
+/// A WAL database with a row in the main file and one more in the `-wal`; the writer stays open.
+fn with_wal(path: &Path) -> Connection {
+    let writer = Connection::open(path).unwrap();
+    writer
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
+             CREATE TABLE t(A INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x');
+             PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO t VALUES (2, 'y');",
+        )
+        .unwrap();
+    writer
+}
+
+fn rows(database: &Database) -> i64 {
+    database
+        .query_row("SELECT count(*) FROM t", [], |row| row.get(0))
+        .unwrap()
+}
+
+fn contents(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| !entry.file_name().to_string_lossy().ends_with("-shm"))
+        .map(|e| {
+            (
+                e.file_name().into_string().unwrap(),
+                fs::read(e.path()).unwrap(),
+            )
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn reason(path: &Path) -> Reason {
+    Database::open(path.parent().unwrap(), path)
+        .unwrap_err()
+        .reason
+}
+
+#[test]
+fn edge_056_rows_in_the_wal_only_are_seen_and_nothing_is_checkpointed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s p%?ä.db");
+    let writer = with_wal(&path);
+    assert_eq!(way(&path), Way::Shared);
+    let before = contents(dir.path());
+    let database = Database::open(dir.path(), &path).unwrap();
+    assert_eq!(rows(&database), 2);
+    drop(database);
+    assert_eq!(contents(dir.path()), before);
+    writer.execute("INSERT INTO t VALUES (3, 'z')", []).unwrap();
+    assert_eq!(rows(&Database::open(dir.path(), &path).unwrap()), 3);
+}
+
+#[test]
+fn edge_057_a_wal_without_shm_is_read_through_a_copy() {
+    let dir = tempfile::tempdir().unwrap();
+    let live = dir.path().join("live");
+    let left = dir.path().join("left");
+    fs::create_dir(&live).unwrap();
+    fs::create_dir(&left).unwrap();
+    let _writer = with_wal(&live.join("s.db"));
+    for name in ["s.db", "s.db-wal"] {
+        fs::copy(live.join(name), left.join(name)).unwrap();
+    }
+    let path = left.join("s.db");
+    assert_eq!(way(&path), Way::Copy);
+    let database = Database::open(dir.path(), &path).unwrap();
+    assert_eq!(rows(&database), 2);
+    assert_eq!(
+        fs::read_dir(&left).unwrap().count(),
+        2,
+        "nothing is left behind"
+    );
+    let copy = database._copy.as_ref().unwrap().path().to_owned();
+    drop(database);
+    assert!(!copy.exists());
+}
+
+#[test]
+fn without_a_wal_the_file_is_read_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.db");
+    drop(with_wal(&path));
+    assert_eq!(way(&path), Way::Immutable);
+    assert_eq!(rows(&Database::open(dir.path(), &path).unwrap()), 2);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn edge_053_no_database_locked_and_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.db");
+    fs::write(
+        &path,
+        "no database, but long enough to have a header ".repeat(40),
+    )
+    .unwrap();
+    assert!(matches!(reason(&path), Reason::Corrupt(_)));
+    assert!(matches!(reason(&dir.path().join("no.db")), Reason::Io(_)));
+
+    let locked = dir.path().join("locked.db");
+    let writer = Connection::open(&locked).unwrap();
+    writer
+        .execute_batch(
+            "PRAGMA journal_mode = DELETE; CREATE TABLE t(a); BEGIN EXCLUSIVE; INSERT INTO t VALUES (1);
+             PRAGMA cache_spill = 1;",
+        )
+        .unwrap();
+    fs::write(beside(&locked, "-journal"), "x").unwrap();
+    assert!(matches!(reason(&locked), Reason::Busy));
+}
+
+#[test]
+fn a_truncated_database_is_corrupt() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.db");
+    let writer = with_wal(&path);
+    for n in 0..2_000 {
+        writer
+            .execute(
+                "INSERT INTO t VALUES (?1, 'some text to fill pages with')",
+                [n],
+            )
+            .unwrap();
+    }
+    drop(writer);
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() / 2 / 4096 * 4096]).unwrap();
+    let database = Database::open(dir.path(), &path);
+    let error = database.and_then(|d| {
+        d.query_row("SELECT sum(a) FROM t", [], |row| row.get::<_, i64>(0))
+            .map_err(|error| d.error(error))
+    });
+    assert!(matches!(error.unwrap_err().reason, Reason::Corrupt(_)));
+}
+
+#[test]
+fn nothing_can_be_written_and_views_are_no_tables() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.db");
+    let writer = with_wal(&path);
+    writer
+        .execute_batch("CREATE VIEW v AS SELECT a FROM t")
+        .unwrap();
+    let database = Database::open(dir.path(), &path).unwrap();
+    assert!(
+        database
+            .execute("INSERT INTO t VALUES (9, '')", [])
+            .is_err()
+    );
+    let columns = database.columns("t").unwrap();
+    assert_eq!(columns.into_iter().collect::<Vec<_>>(), ["a", "b"]);
+    assert!(database.columns("v").unwrap().is_empty());
+    let view = database.query_row("SELECT * FROM v", [], |_| Ok(()));
+    assert!(view.is_err());
+}
+
+#[test]
+fn errors_name_the_file_but_quote_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.db");
+    let _writer = with_wal(&path);
+    let database = Database::open(dir.path(), &path).unwrap();
+    let error = database.prepare("SELECT secret_word FROM t").unwrap_err();
+    let text = database.error(error).to_string();
+    assert!(
+        text.contains("s.db") && !text.contains("secret_word"),
+        "{text}"
+    );
+}
+
+#[test]
+fn edge_066_values_are_read_leniently() {
+    assert_eq!(count(ValueRef::Real(12.75)), Some(12));
+    assert_eq!(count(ValueRef::Integer(-3)), None);
+    assert_eq!(count(ValueRef::Text(b"12")), None);
+    assert_eq!(number(ValueRef::Real(f64::NAN)), None);
+    assert_eq!(text(ValueRef::Integer(41)).as_deref(), Some("41"));
+    assert_eq!(text(ValueRef::Text(b"")), None);
+}
