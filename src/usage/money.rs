@@ -17,6 +17,13 @@ impl Usd {
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / Self::PICO as f64
     }
+
+    /// From a decimal number of dollars. Only finite, non-negative and sane numbers are money.
+    pub fn from_dollars(dollars: f64) -> Option<Self> {
+        (0.0..=1e12)
+            .contains(&dollars)
+            .then(|| Self((dollars * Self::PICO as f64).round() as u128))
+    }
 }
 
 /// AI credits in nano-AIU: 1e9 = 1 credit = 0.01 USD.
