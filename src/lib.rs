@@ -14,6 +14,7 @@ pub mod config;
 pub mod ledger;
 pub mod logging;
 pub mod metrics;
+pub mod outlets;
 pub mod pricing;
 pub mod privileges;
 pub mod scan;
