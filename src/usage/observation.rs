@@ -40,6 +40,8 @@ pub enum Evidence {
 /// session id, JetBrains conversation id: one namespace, so that products that mirror each other's
 /// sessions meet), else an id of the statement itself. `id` identifies the statement: the same statement
 /// read again (from a copy, a rewritten file, a fork) has the same `id` and replaces its former version.
+/// A usage record's `id` is its accounting key, any other event line's its event id, so that a fork's
+/// copies fall on the originals; a response id is no `id`, since some providers repeat theirs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     pub scope: String,
@@ -63,7 +65,9 @@ pub enum Fact {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallFact {
     pub evidence: Evidence,
-    /// Identities of the call, by which statements of several stores are joined. May be empty.
+    /// Identities of the call, by which statements of several stores are joined. May be empty: rows are
+    /// joined by their figures and time, messages without a key by model and time. Providers that repeat
+    /// response ids exist: a shared key joins only statements that don't contradict each other.
     pub keys: Vec<Key>,
     pub time: Option<Timestamp>,
     /// As the store spells it; `auto` and the like are no models and are left out.
@@ -119,6 +123,9 @@ pub struct TurnFact {
 pub struct LegFact {
     /// The end of the leg before (exclusive); `None`: the session's beginning.
     pub from: Option<Timestamp>,
+    /// The `session.resume` that opened the leg, if it came later than `from` and no other process had
+    /// the session open: what lies between is of a run that was killed and that no shutdown may contain.
+    pub resumed: Option<Timestamp>,
     /// The shutdown (inclusive).
     pub to: Timestamp,
     /// The last successful compaction in the leg: some versions forget what came before it
@@ -128,13 +135,16 @@ pub struct LegFact {
     pub provider: Option<Provider>,
     pub calls: u64,
     pub tokens: Tokens,
+    /// `None` where 0 stands beside tokens: unavailable, not free. Compactions of earlier legs that some
+    /// versions repeat are taken off by the reader.
     pub credits: Option<Credits>,
     pub premium: Option<PremiumRequests>,
 }
 
 /// Lifetime totals of a session, for sessions of which nothing better is known (desktop `data.db`); or a
-/// session's running total of credits (`model` unknown, tokens empty), whose excess over the known calls
-/// is unattributed.
+/// session's running total of credits up to `time` (`model` unknown, tokens empty), whose excess over the
+/// known calls is unattributed. Every reading that differs is a statement of its own (an `id` made of the
+/// session and the figures), so that what a total grew by is dated when it was first seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TotalFact {
     pub time: Option<Timestamp>,
@@ -146,6 +156,9 @@ pub struct TotalFact {
 /// A request that failed and was not billed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailureFact {
+    /// Of what kind the telling store is: a session's or request's error is the end of the attempts that
+    /// spans tell one by one, and no further failure.
+    pub evidence: Evidence,
     pub keys: Vec<Key>,
     pub time: Option<Timestamp>,
     pub model: Option<String>,
