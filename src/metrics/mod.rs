@@ -6,6 +6,7 @@ mod constant;
 mod family;
 mod own;
 mod process;
+mod recorder;
 mod usage;
 
 pub use catalogue::{COMMON_LABELS, Entry, reference};
@@ -13,6 +14,7 @@ pub use constant::{ConstantLabels, LabelError};
 pub use family::{Family, HistogramValue, Kind, Labels, Sample, SampleValue};
 pub use own::{Exporter, OtlpStatus, own};
 pub use process::Process;
+pub use recorder::Recorder;
 pub use usage::usage;
 
 use crate::ledger::Snapshot;

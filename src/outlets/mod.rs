@@ -1,4 +1,14 @@
-//! What renders snapshots: exposition formats, files, OTLP. An outlet decides nothing about numbers.
+//! What renders snapshots: exposition formats, files, OTLP. An outlet decides nothing about numbers and
+//! knows no metric by name.
 
+#[cfg(test)]
+mod examples;
+mod format;
+mod lines;
+mod openmetrics;
 pub mod otlp;
+mod protobuf;
+mod text;
 pub mod textfile;
+
+pub use format::Format;

@@ -63,4 +63,22 @@ mod tests {
         assert!(replace(&path, b"x").is_err());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
+
+    #[test]
+    fn a_reader_never_sees_a_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.prom");
+        let contents = ["a".repeat(300_000), "b".repeat(100_000)];
+        replace(&file, contents[0].as_bytes()).unwrap();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for round in 0..20 {
+                    replace(&file, contents[round % 2].as_bytes()).unwrap();
+                }
+            });
+            while !writer.is_finished() {
+                assert!(contents.contains(&std::fs::read_to_string(&file).unwrap()));
+            }
+        });
+    }
 }
