@@ -38,7 +38,7 @@ pub enum Evidence {
 ///
 /// `scope` is the unit within which statements are reconciled: the session (CLI session id, VS Code chat
 /// session id, JetBrains conversation id: one namespace, so that products that mirror each other's
-/// sessions meet), else an id of the statement itself. `id` identifies the statement: the same statement
+/// sessions meet), else [`Observation::lone_scope`]. `id` identifies the statement: the same statement
 /// read again (from a copy, a rewritten file, a fork) has the same `id` and replaces its former version.
 /// A usage record's `id` is its accounting key, any other event line's its event id, so that a fork's
 /// copies fall on the originals; a response id is no `id`, since some providers repeat theirs.
@@ -49,6 +49,21 @@ pub struct Observation {
     pub surface: Surface,
     pub fact: Fact,
 }
+
+impl Observation {
+    /// The scope of a statement of which no store names the session: its own, until a session's statement
+    /// shares a key with it.
+    pub fn lone_scope(id: Key) -> String {
+        format!("{LONE}{:016x}", id.0)
+    }
+
+    /// The statement is of no known session.
+    pub fn is_lone(&self) -> bool {
+        self.scope.starts_with(LONE)
+    }
+}
+
+const LONE: &str = "lone:";
 
 /// What is stated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

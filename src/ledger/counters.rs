@@ -1,0 +1,66 @@
+//! Durable counters of the stores: what was read, and what couldn't be understood.
+
+use std::collections::BTreeMap;
+
+use super::snapshot::StoreStatus;
+use crate::stores::StoreKind;
+
+/// The counters of one store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct StoreCounters {
+    pub(super) bytes_read: u64,
+    pub(super) duplicates: u64,
+    pub(super) parse_errors: BTreeMap<&'static str, u64>,
+    pub(super) skipped: BTreeMap<&'static str, u64>,
+    /// Changed since they were stored.
+    pub(super) dirty: bool,
+}
+
+impl StoreCounters {
+    pub(super) fn bytes(&mut self, bytes: u64) {
+        self.bytes_read = self.bytes_read.saturating_add(bytes);
+        self.dirty |= bytes > 0;
+    }
+
+    pub(super) fn duplicates(&mut self, statements: u64) {
+        self.duplicates = self.duplicates.saturating_add(statements);
+        self.dirty |= statements > 0;
+    }
+
+    pub(super) fn parse_error(&mut self, reason: &'static str) {
+        *self.parse_errors.entry(reason).or_default() += 1;
+        self.dirty = true;
+    }
+
+    pub(super) fn skipped(&mut self, reason: &'static str) {
+        *self.skipped.entry(reason).or_default() += 1;
+        self.dirty = true;
+    }
+}
+
+/// The counters of all stores.
+#[derive(Debug, Default)]
+pub(super) struct Counters(pub(super) BTreeMap<StoreKind, StoreCounters>);
+
+impl Counters {
+    pub(super) fn of(&mut self, kind: StoreKind) -> &mut StoreCounters {
+        self.0.entry(kind).or_default()
+    }
+
+    /// Fills in what is counted durably.
+    pub(super) fn fill(&self, stores: &mut BTreeMap<StoreKind, StoreStatus>) {
+        for (&kind, counters) in &self.0 {
+            let status = stores.entry(kind).or_default();
+            status.bytes_read = counters.bytes_read;
+            status.parse_errors.clone_from(&counters.parse_errors);
+            status.skipped.clone_from(&counters.skipped);
+        }
+    }
+
+    pub(super) fn duplicates(&self) -> BTreeMap<StoreKind, u64> {
+        self.0
+            .iter()
+            .map(|(&kind, counters)| (kind, counters.duplicates))
+            .collect()
+    }
+}

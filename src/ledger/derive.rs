@@ -1,0 +1,184 @@
+//! From a scope's statements to its cells: reconciled, priced, labelled and attributed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::attribute::attribute;
+use super::cells::{Cell, Cells, SeriesId};
+use super::charge::{self, Charge};
+use super::intake::SourceId;
+use super::labels::{LabelSets, Labels, Register};
+use super::reconcile::{self, Resolution, ResolvedCall, ResolvedFailure};
+use super::scope::{Scope, ScopeId, Statement};
+use super::settings::Settings;
+use crate::pricing::ModelId;
+use crate::usage::{Measure, Observation, Project, Provider, Surface, Timestamp, TokenType, Usd};
+
+/// What deriving needs besides the scope.
+#[derive(Debug)]
+pub(super) struct Deriver<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) register: &'a mut Register,
+    pub(super) sets: &'a mut LabelSets,
+}
+
+impl Deriver<'_> {
+    /// Derives the scope's cells anew. Of what it amounted to before, `anchor` is what was published.
+    /// Returns how many more statements than before turned out to be duplicates.
+    pub(super) fn derive(&mut self, id: ScopeId, scope: &mut Scope, anchor: Cells) -> u64 {
+        let resolution = resolve(scope);
+        let mut cells: Vec<Cell> = scope.base.iter().copied().collect();
+        let mut prices = BTreeMap::new();
+        let mut first: Option<(Timestamp, SeriesId)> = None;
+        scope.last_call = None;
+        for call in &resolution.calls {
+            let time = call.time.unwrap_or(scope.first_seen);
+            let series = self.series(scope, call.labels());
+            let model = self.settings.catalogue.canonical(call.model.as_deref());
+            let price = self.price(scope, call, &model, time, &mut prices);
+            let premium =
+                charge::premium_requests(call, &model, time, self.settings.premium_requests);
+            let amounts = charge::amounts(call, Charge::of(call, price), premium);
+            cells.extend(amounts.into_iter().map(|(measure, amount)| Cell {
+                slot: time.slot(),
+                series,
+                measure,
+                amount,
+            }));
+            if call.count > 0 {
+                first = Some(first.map_or((time, series), |known| known.min((time, series))));
+                scope.last_call = scope.last_call.max(Some(time));
+                scope.surface = Some(call.surface);
+            }
+        }
+        for failure in &resolution.failures {
+            let time = failure.time.unwrap_or(scope.first_seen);
+            cells.push(Cell {
+                slot: time.slot(),
+                series: self.series(scope, failure.labels()),
+                measure: Measure::Failures(failure.reason),
+                amount: 1,
+            });
+        }
+        let counted_before = scope
+            .base
+            .iter()
+            .any(|cell| cell.measure == Measure::Sessions);
+        if let Some((time, series)) = first.filter(|_| !id.is_lone() && !counted_before) {
+            cells.push(Cell {
+                slot: time.slot(),
+                series,
+                measure: Measure::Sessions,
+                amount: 1,
+            });
+        }
+        if resolution.unattributed.0 > 0 {
+            cells.push(Cell {
+                slot: scope.newest.unwrap_or(scope.first_seen).slot(),
+                series: SeriesId::UNATTRIBUTED,
+                measure: Measure::Credits,
+                amount: resolution.unattributed.0,
+            });
+        }
+        scope.prices = prices;
+        scope.cells = attribute(cells.into_iter().collect(), &anchor);
+        scope.anchor = anchor;
+        let more = resolution.duplicates.saturating_sub(scope.duplicates);
+        scope.duplicates += more;
+        more
+    }
+
+    /// The list price of a call, as it was fixed when the call was first priced.
+    fn price(
+        &self,
+        scope: &Scope,
+        call: &ResolvedCall,
+        model: &ModelId,
+        time: Timestamp,
+        prices: &mut BTreeMap<u64, Option<Usd>>,
+    ) -> Option<Usd> {
+        let print = fingerprint(call, time);
+        let price = match scope.prices.get(&print) {
+            Some(&fixed) => fixed,
+            None => charge::list_price(&self.settings.catalogue, call, model, time),
+        };
+        prices.insert(print, price);
+        price
+    }
+
+    fn series(&mut self, scope: &Scope, call: CallLabels<'_>) -> SeriesId {
+        let model = self.settings.catalogue.canonical(call.model);
+        let labels = Labels {
+            provider: call.provider.clone(),
+            model: Arc::from(model.as_str()),
+            project: call.project.clone(),
+            surface: call.surface,
+            user: scope.user.clone(),
+        };
+        let labels = self.register.labels(&labels, self.settings.max_projects);
+        self.sets.id(&labels)
+    }
+}
+
+fn resolve(scope: &mut Scope) -> Resolution {
+    let statements = std::mem::take(&mut scope.statements);
+    let (sources, observations): (Vec<SourceId>, Vec<Observation>) = statements
+        .into_iter()
+        .map(|statement| (statement.source, statement.observation))
+        .unzip();
+    let resolution = reconcile::reconcile(&observations);
+    scope.statements = sources
+        .into_iter()
+        .zip(observations)
+        .map(|(source, observation)| Statement {
+            source,
+            observation,
+        })
+        .collect();
+    resolution
+}
+
+/// What decides a call's list price. Stored, so its bytes are spelt out.
+fn fingerprint(call: &ResolvedCall, time: Timestamp) -> u64 {
+    let mut hash = Xxh3::new();
+    hash.update(call.model.as_deref().unwrap_or_default().as_bytes());
+    hash.update(&time.0.to_le_bytes());
+    hash.update(&call.count.to_le_bytes());
+    for class in TokenType::ALL {
+        let tokens = call.tokens.get(class).map_or(0, |tokens| tokens + 1);
+        hash.update(&tokens.to_le_bytes());
+    }
+    hash.digest()
+}
+
+/// What a call or failure is labelled with.
+struct CallLabels<'a> {
+    provider: &'a Provider,
+    model: Option<&'a str>,
+    project: &'a Project,
+    surface: Surface,
+}
+
+impl ResolvedCall {
+    fn labels(&self) -> CallLabels<'_> {
+        CallLabels {
+            provider: &self.provider,
+            model: self.model.as_deref(),
+            project: &self.project,
+            surface: self.surface,
+        }
+    }
+}
+
+impl ResolvedFailure {
+    fn labels(&self) -> CallLabels<'_> {
+        CallLabels {
+            provider: &self.provider,
+            model: self.model.as_deref(),
+            project: &self.project,
+            surface: self.surface,
+        }
+    }
+}
