@@ -5,6 +5,7 @@ mod files;
 mod lines;
 mod registry;
 mod sqlite;
+mod vscode;
 
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,8 @@ pub struct Home {
     pub env: std::collections::BTreeMap<String, String>,
     /// The label `user`, where several homes are read.
     pub user: Option<String>,
+    /// Configured user-data folders of VS Code, besides those that are found by rule.
+    pub vscode_user_data_dirs: Vec<PathBuf>,
 }
 
 impl Home {

@@ -1,0 +1,7 @@
+//! Copilot in VS Code and its kin.
+
+mod journal;
+mod lean;
+mod roots;
+mod skim;
+mod workspace;
