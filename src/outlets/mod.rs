@@ -7,7 +7,9 @@ mod format;
 mod lines;
 mod openmetrics;
 pub mod otlp;
+pub mod period;
 mod protobuf;
+pub mod report;
 mod text;
 pub mod textfile;
 
