@@ -20,7 +20,7 @@ const VARIABLES: [&str; 8] = [
 ///
 /// Where one pattern is a glob or there are several, each home carries its folder's name as the label
 /// `user`. A pattern that matches nothing yet is no error: it is tried again at each pass.
-pub fn resolve(patterns: &[String]) -> Vec<Home> {
+pub(super) fn resolve(patterns: &[String]) -> Vec<Home> {
     if patterns.is_empty() {
         return own().into_iter().collect();
     }

@@ -1,9 +1,10 @@
 //! When and what to read: homes, stamps, the watcher, one pass, and the schedule that runs passes.
 
 mod homes;
+mod pass;
+mod schedule;
 mod stamp;
 mod watcher;
 
-pub use homes::resolve as resolve_homes;
-pub use stamp::Stamp;
-pub use watcher::{Watcher, folder_to_watch};
+pub use pass::{Progress, Scanner};
+pub use schedule::{Schedule, Wake};

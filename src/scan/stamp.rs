@@ -6,12 +6,12 @@ use crate::stores::Source;
 
 /// Identity, size and times of a source's files, packed. Equal stamps mean an unchanged source.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Stamp(pub Vec<u8>);
+pub(super) struct Stamp(pub(super) Vec<u8>);
 
 impl Stamp {
     /// The present stamp of `source`, and its total size in bytes. A file that isn't there is a stamp of its
     /// own, so that its arrival is a change. The error is that of the source's own file.
-    pub fn of(source: &Source) -> std::io::Result<(Self, u64)> {
+    pub(super) fn of(source: &Source) -> std::io::Result<(Self, u64)> {
         let main = std::fs::metadata(&source.path)?;
         let mut bytes = Vec::with_capacity(40 * (1 + source.companions.len()));
         let mut size = main.len();

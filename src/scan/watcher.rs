@@ -11,7 +11,7 @@ const MOST_FOLDERS: usize = 4096;
 
 /// Watches folders (not what is below them) and calls back when something in them changed.
 #[derive(Debug)]
-pub struct Watcher {
+pub(super) struct Watcher {
     inner: Option<RecommendedWatcher>,
     folders: BTreeSet<PathBuf>,
     /// A refusal is told once, not at every pass.
@@ -21,7 +21,7 @@ pub struct Watcher {
 impl Watcher {
     /// `wake` is called from a thread of the watcher's own, often and for several events of one change.
     /// Where the system gives no watcher, the timed rescan has to do.
-    pub fn new(wake: impl Fn() + Send + 'static) -> Self {
+    pub(super) fn new(wake: impl Fn() + Send + 'static) -> Self {
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if event.is_ok_and(|event| is_change(&event)) {
                 wake();
@@ -38,7 +38,7 @@ impl Watcher {
     }
 
     /// Watches exactly `folders` from now on, as far as they exist.
-    pub fn follow(&mut self, folders: BTreeSet<PathBuf>) {
+    pub(super) fn follow(&mut self, folders: BTreeSet<PathBuf>) {
         let Some(watcher) = &mut self.inner else {
             return;
         };
@@ -95,7 +95,7 @@ fn is_change(event: &Event) -> bool {
 
 /// The folder in which a change of `path` shows: itself where it is a folder, else its nearest ancestor
 /// that exists, so that a store that is yet to come is seen when it comes.
-pub fn folder_to_watch(path: &Path) -> Option<PathBuf> {
+pub(super) fn folder_to_watch(path: &Path) -> Option<PathBuf> {
     path.ancestors()
         .find(|ancestor| ancestor.is_dir())
         .map(Path::to_owned)

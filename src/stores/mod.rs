@@ -29,6 +29,8 @@ pub struct Home {
     pub user: Option<String>,
     /// Configured user-data folders of VS Code, besides those that are found by rule.
     pub vscode_user_data_dirs: Vec<PathBuf>,
+    /// Further OTel files, from the config.
+    pub otel_files: Vec<PathBuf>,
 }
 
 impl Home {
