@@ -2,10 +2,14 @@
 //! merge nothing and render nothing.
 
 mod files;
+mod json;
 mod lines;
+mod otel;
 mod registry;
 mod sqlite;
 mod vscode;
+#[cfg(test)]
+mod testing;
 
 use std::path::{Path, PathBuf};
 

@@ -24,6 +24,8 @@ pub enum Evidence {
     FlatRequest,
     /// VS Code journal request.
     JournalRequest,
+    /// OTel log record of a call: usage without the cached part of the input.
+    LogRecord,
     /// VS Code transcript `assistant.usage`.
     TranscriptUsage,
     /// OTel `chat` span or debug-log round.
