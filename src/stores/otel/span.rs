@@ -154,14 +154,18 @@ impl Span {
         (!self.is_log_record && !lacks_key).then_some(0)
     }
 
+    fn evidence(&self) -> Evidence {
+        match self.is_log_record {
+            true => Evidence::LogRecord,
+            false => Evidence::Span,
+        }
+    }
+
     fn call(&self) -> (CallFact, bool) {
         let a = &self.attributes;
         let (tokens, odd) = self.tokens();
         let call = CallFact {
-            evidence: match self.is_log_record {
-                true => Evidence::LogRecord,
-                false => Evidence::Span,
-            },
+            evidence: self.evidence(),
             keys: self.keys(),
             time: self.time(),
             model: self.model(),
@@ -180,6 +184,7 @@ impl Span {
 
     fn failure(&self) -> FailureFact {
         FailureFact {
+            evidence: self.evidence(),
             keys: self.keys(),
             time: self.time(),
             model: self.model(),
