@@ -7,9 +7,9 @@ mod lines;
 mod otel;
 mod registry;
 mod sqlite;
-mod vscode;
 #[cfg(test)]
 mod testing;
+mod vscode;
 
 use std::path::{Path, PathBuf};
 
