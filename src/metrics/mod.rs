@@ -15,7 +15,7 @@ pub use family::{Family, HistogramValue, Kind, Labels, Sample, SampleValue};
 pub use own::{Exporter, OtlpStatus, own};
 pub use process::Process;
 pub use recorder::Recorder;
-pub use usage::usage;
+pub use usage::{Counter, counter, usage};
 
 use crate::ledger::Snapshot;
 

@@ -83,13 +83,44 @@ fn place(measure: Measure) -> Option<Place> {
     Some(place)
 }
 
+/// Where a measure of a series is shown.
+#[derive(Debug, Clone)]
+pub struct Counter {
+    pub entry: Entry,
+    /// As they are exposed, constant ones too.
+    pub labels: Labels,
+    /// How many units of the measure are one of the family.
+    pub units: f64,
+}
+
+/// The counter of a measure; `None`: it is a part of a histogram.
+pub fn counter(
+    series: &SeriesLabels,
+    measure: Measure,
+    constant: &ConstantLabels,
+) -> Option<Counter> {
+    let (entry, own, units) = place(measure)?;
+    let mut labels = counter_labels(series, own);
+    labels.extend(constant.iter());
+    Some(Counter {
+        entry,
+        labels,
+        units,
+    })
+}
+
+fn counter_labels(series: &SeriesLabels, own: Option<(&'static str, &'static str)>) -> Labels {
+    let mut labels = common(series);
+    labels.extend(own.map(|(name, value)| (name.into(), value.into())));
+    labels
+}
+
 fn counters(table: &mut Table<'_>, series: &Series) {
     for (&measure, value) in &series.values {
         let Some((entry, own, scale)) = place(measure) else {
             continue;
         };
-        let mut labels = common(&series.labels);
-        labels.extend(own.map(|(name, value)| (name.into(), value.into())));
+        let labels = counter_labels(&series.labels, own);
         table.push(&entry, labels, |labels| Sample {
             labels,
             value: SampleValue::Number(value.amount as f64 / scale),

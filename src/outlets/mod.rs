@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod examples;
 mod format;
+pub mod history;
 mod lines;
 mod openmetrics;
 pub mod otlp;
