@@ -1,42 +1,82 @@
 //! The subcommands, one file each.
 
 mod check;
+mod once;
+mod progress;
+mod setup;
+mod stores;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use crate::cli::{Cli, Command, ServeArgs};
 use crate::config::{ConfigError, ConfigSource};
+use crate::ledger::LedgerError;
+use setup::Setup;
 
 /// Why a command failed, and so the exit status.
 #[derive(Debug, thiserror::Error)]
-#[allow(dead_code)]
-pub(crate) enum CommandError {
-    #[error("{0}")]
+enum CommandError {
+    #[error(transparent)]
     Config(#[from] ConfigError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
     #[error("{0}")]
     Failed(String),
 }
 
-/// Runs the command that `cli` names.
+impl CommandError {
+    fn failed(message: impl Into<String>) -> Self {
+        Self::Failed(message.into())
+    }
+}
+
+/// Runs the command that `cli` names; the default is `serve`.
 pub fn run(cli: Cli) -> ExitCode {
-    let serve = match &cli.command {
-        Some(Command::Serve(args)) => args.clone(),
-        None => cli.serve.clone(),
-        Some(_) => ServeArgs::default(),
-    };
-    let source = ConfigSource::new(&cli.common, &serve);
-    let result = match cli.command {
-        Some(Command::Check) => check::run(&source),
-        _ => Ok(()),
-    };
-    match result {
+    match dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("copilot-exporter: {error}");
             match error {
                 CommandError::Config(_) => ExitCode::from(2),
-                CommandError::Failed(_) => ExitCode::FAILURE,
+                CommandError::Ledger(_) | CommandError::Failed(_) => ExitCode::FAILURE,
             }
         }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<(), CommandError> {
+    let Cli {
+        common,
+        serve,
+        command,
+    } = cli;
+    let load = |serve: &ServeArgs| Setup::load(ConfigSource::new(&common, serve), common.no_state);
+    let plain = ServeArgs::default();
+    match command.unwrap_or(Command::Serve(serve)) {
+        Command::Serve(args) => {
+            let _ = load(&args)?;
+            Ok(())
+        }
+        Command::Once(args) => once::run(&load(&plain)?, &args),
+        Command::Stores(args) => {
+            // What is there now, not what a ledger remembers.
+            stores::run(
+                &Setup::load(ConfigSource::new(&common, &plain), true)?,
+                &args,
+            )
+        }
+        Command::Check => check::run(&ConfigSource::new(&common, &plain)),
+    }
+}
+
+/// Writes to stdout; a reader that had enough (`| head`) is no error.
+fn print(text: impl AsRef<[u8]>) -> Result<(), CommandError> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(CommandError::failed(format!("cannot write: {error}")))
+        }
+        _ => Ok(()),
     }
 }

@@ -3,29 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Budget, Config, PlanConfig, PriceOverride};
-
-/// Label names that the exporter itself or Prometheus gives.
-const RESERVED_LABELS: [&str; 19] = [
-    "provider",
-    "model",
-    "project",
-    "surface",
-    "user",
-    "initiator",
-    "token_type",
-    "basis",
-    "reason",
-    "window",
-    "budget",
-    "store",
-    "outcome",
-    "tool",
-    "le",
-    "quantile",
-    "instance",
-    "job",
-    "vendor",
-];
+use crate::metrics::ConstantLabels;
 
 /// Everything that is wrong with `config`, in plain words.
 pub(super) fn problems(config: &Config) -> Vec<String> {
@@ -64,7 +42,9 @@ pub(super) fn problems(config: &Config) -> Vec<String> {
             .push("otlp.client_certificate_file and otlp.client_key_file go together".to_owned());
     }
     time_zone("time_zone", config.time_zone.as_deref(), &mut problems);
-    labels(config, &mut problems);
+    if let Err(error) = ConstantLabels::new(&config.labels) {
+        problems.push(format!("labels: {error}"));
+    }
     plan(&config.plan, &mut problems);
     let mut names = BTreeSet::new();
     for one in &config.budgets {
@@ -77,25 +57,6 @@ pub(super) fn problems(config: &Config) -> Vec<String> {
         own_price(price, &mut problems);
     }
     problems
-}
-
-fn labels(config: &Config, problems: &mut Vec<String>) {
-    for name in config.labels.keys() {
-        let mut chars = name.chars();
-        let starts = chars
-            .next()
-            .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-        if !starts
-            || !chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
-            || name.starts_with("__")
-        {
-            problems.push(format!(
-                "label {name:?} is no label name (letters, digits and _, no leading __)"
-            ));
-        } else if RESERVED_LABELS.contains(&name.as_str()) {
-            problems.push(format!("label {name:?} is one of the exporter's own"));
-        }
-    }
 }
 
 fn plan(plan: &PlanConfig, problems: &mut Vec<String>) {

@@ -1,0 +1,54 @@
+//! What every command that reads stores begins with: config, ledger, scanner.
+
+use std::path::PathBuf;
+
+use super::CommandError;
+use crate::config::{Config, ConfigSource, default_state_dir};
+use crate::ledger::{Ledger, Settings};
+use crate::scan::Scanner;
+use crate::usage::Timestamp;
+
+/// A loaded config and what follows from it.
+#[derive(Debug)]
+pub(super) struct Setup {
+    pub(super) source: ConfigSource,
+    pub(super) config: Config,
+    pub(super) settings: Settings,
+    /// `None`: no ledger on disk.
+    pub(super) state_dir: Option<PathBuf>,
+}
+
+impl Setup {
+    pub(super) fn load(source: ConfigSource, no_state: bool) -> Result<Self, CommandError> {
+        let config = source.load()?;
+        let settings =
+            Settings::new(&config).map_err(|error| CommandError::failed(error.to_string()))?;
+        let state_dir = match (
+            no_state,
+            config.state_dir.clone().or_else(default_state_dir),
+        ) {
+            (true, _) => None,
+            (false, Some(dir)) => Some(dir),
+            (false, None) => {
+                return Err(CommandError::failed(
+                    "no folder for the ledger is known: name one with --state-dir, or use --no-state".to_owned(),
+                ));
+            }
+        };
+        Ok(Self {
+            source,
+            config,
+            settings,
+            state_dir,
+        })
+    }
+
+    pub(super) fn scanner(&self) -> Result<Scanner, CommandError> {
+        let ledger = Ledger::open(
+            self.state_dir.as_deref(),
+            self.settings.clone(),
+            Timestamp::now(),
+        )?;
+        Ok(Scanner::new(&self.config, ledger))
+    }
+}
