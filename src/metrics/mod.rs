@@ -12,7 +12,7 @@ mod usage;
 pub use catalogue::{COMMON_LABELS, Entry, reference};
 pub use constant::{ConstantLabels, LabelError};
 pub use family::{Family, HistogramValue, Kind, Labels, Sample, SampleValue};
-pub use own::{Exporter, OtlpStatus, own};
+pub use own::{ConfigStatus, Exporter, OtlpStatus, own};
 pub use process::Process;
 pub use recorder::Recorder;
 pub use usage::{Counter, counter, usage};

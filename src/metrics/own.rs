@@ -15,9 +15,19 @@ pub struct Exporter {
     pub started: Timestamp,
     /// Requests answered, by handler and status code.
     pub http: BTreeMap<(&'static str, u16), u64>,
+    pub config: ConfigStatus,
     /// `None`: nothing is pushed.
     pub otlp: Option<OtlpStatus>,
     pub process: Option<Process>,
+}
+
+/// What became of the last attempt to load the config.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ConfigStatus {
+    /// A newer config than the one in force was refused.
+    pub refused: bool,
+    /// When the one in force was loaded.
+    pub loaded: Timestamp,
 }
 
 /// The pushes so far.
@@ -69,6 +79,13 @@ pub fn own(snapshot: &Snapshot, exporter: &Exporter) -> Vec<Family> {
         scan.last.map(|_| scan.last_duration_seconds),
     );
     families.gauge(&cat::LAST_SCAN, scan.last.map(seconds));
+
+    let in_force = f64::from(u8::from(!exporter.config.refused));
+    families.gauge(&cat::CONFIG_RELOAD_SUCCESSFUL, Some(in_force));
+    families.gauge(
+        &cat::CONFIG_RELOAD_TIMESTAMP,
+        Some(seconds(exporter.config.loaded)),
+    );
 
     families.counters(
         &cat::HTTP_REQUESTS,

@@ -4,22 +4,28 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Exporter, OtlpStatus, Process};
+use super::{ConfigStatus, Exporter, OtlpStatus, Process};
 use crate::usage::Timestamp;
 
 /// Shared by those who count and those who show.
 pub struct Recorder {
     started: Timestamp,
     http: Mutex<BTreeMap<(&'static str, u16), u64>>,
+    config: Mutex<ConfigStatus>,
     otlp: Option<Box<dyn Fn() -> OtlpStatus + Send + Sync>>,
 }
 
 impl Recorder {
     /// Of an exporter that starts now.
     pub fn new() -> Self {
+        let started = Timestamp::now();
         Self {
-            started: Timestamp::now(),
+            started,
             http: Mutex::default(),
+            config: Mutex::new(ConfigStatus {
+                refused: false,
+                loaded: started,
+            }),
             otlp: None,
         }
     }
@@ -28,6 +34,15 @@ impl Recorder {
     pub fn http(&self, handler: &'static str, code: u16, requests: u64) {
         let mut http = self.http.lock().unwrap_or_else(PoisonError::into_inner);
         *http.entry((handler, code)).or_default() += requests;
+    }
+
+    /// A changed config was taken over, or refused.
+    pub fn config_reloaded(&self, accepted: bool) {
+        let mut config = self.config.lock().unwrap_or_else(PoisonError::into_inner);
+        config.refused = !accepted;
+        if accepted {
+            config.loaded = Timestamp::now();
+        }
     }
 
     /// Shows what `status` says of the pushes.
@@ -46,6 +61,7 @@ impl Recorder {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
+            config: *self.config.lock().unwrap_or_else(PoisonError::into_inner),
             otlp: self.otlp.as_ref().map(|status| status()),
             process: Process::read(),
         }
