@@ -1,6 +1,7 @@
 //! The only place that decides: which statements speak of one call, which of them wins, what it cost and
 //! what has been published.
 
+mod amounts;
 mod attribute;
 pub mod budget;
 mod cells;
@@ -34,6 +35,7 @@ use series::{Publication, SeriesTotals};
 use crate::stores::{Cursor, StoreKind};
 use crate::usage::{Key, Timestamp};
 
+pub use amounts::Amount;
 pub use intake::{Intake, SourceId};
 pub use settings::Settings;
 pub use snapshot::{

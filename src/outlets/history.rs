@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use super::lines;
 use super::period::Period;
-use crate::ledger::{SeriesLabels, Snapshot};
+use crate::ledger::{Amount, SeriesLabels, Snapshot};
 use crate::metrics::{self, ConstantLabels, Counter, Sample};
 use crate::usage::{Measure, Slot, Timestamp};
 
@@ -55,12 +55,13 @@ struct Timeline<'a> {
 
 impl History {
     /// Adds an amount; in any order.
-    pub fn add(&mut self, labels: &SeriesLabels, slot: Slot, measure: Measure, amount: u64) {
-        if !self.0.contains_key(labels) {
-            self.0.insert(labels.clone(), BTreeMap::new());
+    pub fn add(&mut self, amount: Amount<'_>) {
+        if !self.0.contains_key(amount.labels) {
+            self.0.insert(amount.labels.clone(), BTreeMap::new());
         }
-        if let Some(measures) = self.0.get_mut(labels) {
-            measures.entry(measure).or_default().push((slot, amount));
+        if let Some(measures) = self.0.get_mut(amount.labels) {
+            let increases = measures.entry(amount.measure).or_default();
+            increases.push((amount.slot, amount.amount));
         }
     }
 
@@ -231,6 +232,16 @@ mod tests {
         Timestamp::parse_iso(text).unwrap()
     }
 
+    fn increase(labels: &SeriesLabels, slot: Slot, measure: Measure, amount: u64) -> Amount<'_> {
+        Amount {
+            labels,
+            session: None,
+            slot,
+            measure,
+            amount,
+        }
+    }
+
     fn live(values: &[(Measure, u128)]) -> Snapshot {
         let value = |amount| Value {
             amount,
@@ -255,7 +266,7 @@ mod tests {
     ) -> String {
         let mut history = History::default();
         for &(time, measure, amount) in increases {
-            history.add(&labels(), at(time).slot(), measure, amount);
+            history.add(increase(&labels(), at(time).slot(), measure, amount));
         }
         let mut out = Vec::new();
         let constant = BTreeMap::from([("job".to_owned(), "copilot".to_owned())]);
@@ -373,7 +384,7 @@ mod tests {
             let first = at("2026-11-29T00:00:00Z").slot().0;
             let mut history = History::default();
             for &(offset, amount) in &increases {
-                history.add(&labels(), Slot(first + offset), CALLS, amount);
+                history.add(increase(&labels(), Slot(first + offset), CALLS, amount));
             }
             let total: u128 = increases.iter().map(|&(_, n)| u128::from(n)).sum();
             let live = live(&[(CALLS, total + beyond)]);

@@ -8,7 +8,7 @@ mod table;
 
 use std::io::{self, Write};
 
-pub use rows::{Amount, Report};
+pub use rows::Report;
 
 use crate::usage::Credits;
 

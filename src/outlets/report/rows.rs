@@ -5,21 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::tz::TimeZone;
 
 use super::By;
-use crate::ledger::{SeriesLabels, window};
+use crate::ledger::{Amount, window};
 use crate::outlets::period::Period;
 use crate::usage::{Measure, Measures, Provider, Slot, Timestamp};
-
-/// An amount that the ledger holds.
-#[derive(Debug, Clone, Copy)]
-pub struct Amount<'a> {
-    pub labels: &'a SeriesLabels,
-    /// Only asked for by session; `None`: of no session that is known any more.
-    pub session: Option<&'a str>,
-    /// When the call happened.
-    pub slot: Slot,
-    pub measure: Measure,
-    pub amount: u64,
-}
 
 /// Usage summed by day, project, model, surface or session.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 use jiff::tz::TimeZone;
 
 use super::*;
-use crate::ledger::SeriesLabels;
+use crate::ledger::{Amount, SeriesLabels};
 use crate::outlets::period::Period;
 use crate::usage::{
     FailureReason, Initiator, Measure, Project, Provider, Slot, Surface, Timestamp, TokenType,
