@@ -2,6 +2,7 @@
 //! merge nothing and render nothing.
 
 mod files;
+pub mod jetbrains;
 mod json;
 mod lines;
 mod otel;

@@ -1,0 +1,162 @@
+//! The store as a whole, over files of every format version.
+
+use super::writer::{Entries, Packing, Writer};
+use super::*;
+use proptest::prelude::*;
+
+/// `count` entries whose values are short strings.
+fn entries(count: usize, text: &str) -> Entries {
+    let value = |n: usize| {
+        let text = format!("{text}{n} aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+        let mut bytes = vec![11];
+        strings::write(&mut bytes, &text);
+        bytes
+    };
+    (0..count)
+        .map(|n| (vec![36, 0, 0, 0, 0, 0, 0, 0, n as u8], value(n)))
+        .collect()
+}
+
+fn values(store: &Store<&[u8]>, map: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let walked = store
+        .walk(map, &mut |_| false, &mut |_, leaf| {
+            let mut bytes = super::super::bytes::Bytes::new(&leaf.bytes);
+            bytes.take(9 * leaf.count).unwrap();
+            for _ in 0..leaf.count {
+                assert_eq!(bytes.u8(), Ok(11));
+                let text = strings::read(&mut bytes).unwrap();
+                found.push(text.split(' ').next().unwrap().to_owned());
+            }
+        })
+        .unwrap();
+    assert_eq!(walked.damaged, 0);
+    found
+}
+
+fn numbered(count: usize, text: &str) -> Vec<String> {
+    (0..count).map(|n| format!("{text}{n}")).collect()
+}
+
+fn two_versions(format: Format, packing: Packing) -> Writer {
+    let mut writer = Writer::new(format);
+    writer.packing = packing;
+    writer.commit(&[("one", entries(50, "old")), ("two", entries(3, "b"))]);
+    writer.commit(&[("one", entries(40, "new"))]);
+    writer.commit(&[("empty", Vec::new())]);
+    writer
+}
+
+const FORMATS: [Format; 3] = [Format::V1, Format::V2, Format::V3];
+
+#[test]
+fn edge_182_every_format_and_packing_gives_the_newest_version() {
+    for format in FORMATS {
+        for packing in [Packing::Plain, Packing::Lzf, Packing::Deflate] {
+            let file = two_versions(format, packing).closed();
+            let store = Store::open(file.as_slice()).unwrap();
+            assert_eq!(store.maps().collect::<Vec<_>>(), ["empty", "one", "two"]);
+            assert_eq!(
+                values(&store, "one"),
+                numbered(40, "new"),
+                "{format:?} {packing:?}"
+            );
+            assert_eq!(values(&store, "two"), numbered(3, "b"));
+            assert!(values(&store, "empty").is_empty());
+            assert!(values(&store, "absent").is_empty());
+        }
+    }
+}
+
+#[test]
+fn edge_181_a_header_without_or_with_an_old_chunk_leads_to_the_newest() {
+    for format in FORMATS {
+        let writer = two_versions(format, Packing::Plain);
+        for file in [writer.killed(), writer.stale(1), writer.stale(2)] {
+            let store = Store::open(file.as_slice()).unwrap();
+            assert_eq!(store.version(), 3);
+            assert_eq!(values(&store, "one"), numbered(40, "new"), "{format:?}");
+        }
+    }
+}
+
+#[test]
+fn edge_180_a_torn_tail_gives_the_version_before() {
+    for format in FORMATS {
+        let file = two_versions(format, Packing::Plain).closed();
+        let torn = &file[..file.len() - 100];
+        let store = Store::open(torn).unwrap();
+        assert_eq!(store.version(), 2);
+        assert_eq!(values(&store, "one"), numbered(40, "new"));
+    }
+}
+
+#[test]
+fn a_version_whose_map_roots_are_gone_is_not_taken() {
+    let writer = two_versions(Format::V3, Packing::Plain);
+    let mut file = writer.killed();
+    // The second chunk, with the newest root of map "one", is overwritten.
+    let second = writer.stale(2);
+    let header = text_map::checked(&second[..4096]).unwrap();
+    let block = text_map::hex(header, "block").unwrap() as usize;
+    file[block * 4096..block * 4096 + 4096].fill(0);
+    let store = Store::open(file.as_slice()).unwrap();
+    assert_eq!(store.version(), 1);
+    assert_eq!(values(&store, "one"), numbered(50, "old"));
+}
+
+#[test]
+fn a_new_store_is_empty_and_rubbish_is_none() {
+    let new = Writer::new(Format::V3).killed();
+    assert_eq!(Store::open(new.as_slice()).unwrap().maps().count(), 0);
+    assert!(matches!(Store::open(&[0; 9000][..]), Err(Error::NoHeader)));
+    let mut cut = two_versions(Format::V3, Packing::Plain).closed();
+    cut.truncate(8192 + 100);
+    assert!(matches!(Store::open(cut.as_slice()), Err(Error::NoVersion)));
+}
+
+#[test]
+fn leaves_that_are_known_are_not_read_again() {
+    let mut writer = Writer::new(Format::V3);
+    writer.commit(&[("one", entries(40, "a"))]);
+    let file = writer.closed();
+    let store = Store::open(file.as_slice()).unwrap();
+    let mut leaves = Vec::new();
+    let mut walk = |skip: &mut dyn FnMut(Position) -> bool| {
+        leaves.clear();
+        store
+            .walk("one", skip, &mut |position, _| leaves.push(position))
+            .unwrap();
+        leaves.clone()
+    };
+    let all = walk(&mut |_| false);
+    assert_eq!(all.len(), 10);
+    let known = &all[..7];
+    assert_eq!(walk(&mut |leaf| known.contains(&leaf)), all[7..]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_damage_is_survived(
+        at in proptest::collection::vec((0usize..40_000, any::<u8>()), 1..20),
+        cut in 0usize..50_000,
+        format in 0usize..3,
+    ) {
+        let mut file = two_versions(FORMATS[format], Packing::Lzf).killed();
+        for (at, byte) in at {
+            if let Some(place) = file.get_mut(at) {
+                *place = byte;
+            }
+        }
+        file.truncate(cut.max(1));
+        if let Ok(store) = Store::open(file.as_slice()) {
+            for map in store.maps() {
+                store.walk(map, &mut |_| false, &mut |_, leaf| {
+                    let _ = values::java_objects(leaf, &mut |_| {});
+                }).unwrap();
+            }
+        }
+    }
+}
