@@ -20,10 +20,6 @@ impl Decimal {
         Self::new(amount, 0)
     }
 
-    pub(super) fn is_zero(self) -> bool {
-        self.amount == 0
-    }
-
     /// With thousands separated and exactly `places` decimals, at most those it has; what is above zero
     /// but would be rounded to it is told to be less than the smallest step.
     pub(super) fn rounded(self, places: u32) -> String {

@@ -1,5 +1,6 @@
 //! The rows of a report: usage summed by what is asked for.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::tz::TimeZone;
@@ -103,7 +104,7 @@ impl Report {
             By::Day => {}
             By::Session => rows.sort_by(|a, b| (a.first, &a.key).cmp(&(b.first, &b.key))),
             By::Project | By::Model | By::Surface => {
-                rows.sort_by(|a, b| b.measures.cost().cmp(&a.measures.cost()));
+                rows.sort_by_key(|row| Reverse(row.measures.cost()));
             }
         }
         rows
