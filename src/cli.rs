@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::outlets::history::Step;
+use crate::outlets::report::By;
+
 /// What GitHub Copilot costs: a Prometheus and OpenTelemetry exporter for the stores that Copilot leaves
 /// on disk.
 ///
@@ -171,6 +174,10 @@ pub enum Command {
     Serve(ServeArgs),
     /// Scan once and print the metrics, or write them to a file for the textfile collector
     Once(OnceArgs),
+    /// What was used and what it cost, by day, project, model, surface or session
+    Report(ReportArgs),
+    /// The counters with the times of the calls, for promtool tsdb create-blocks-from openmetrics
+    History(HistoryArgs),
     /// What was looked for, what was found, what it holds and what is wrong with it
     Stores(StoresArgs),
     /// Validate the config file
@@ -182,6 +189,55 @@ pub struct OnceArgs {
     /// Write to FILE instead of stdout, atomically (for node_exporter's textfile collector: FILE.prom)
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct ReportArgs {
+    /// What the rows are
+    #[arg(long, value_enum, default_value = "day")]
+    pub by: By,
+
+    /// First day (2026-11-30), month (2026-11) or time (2026-11-30T18:00); today, yesterday; or how long
+    /// ago (12h, 7d, 4w)
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+
+    /// Last day or month, which counts whole, or time
+    #[arg(long, value_name = "WHEN")]
+    pub until: Option<String>,
+
+    /// JSON, with all digits and null for what is unknown
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+
+    /// CSV, with all digits and nothing for what is unknown
+    #[arg(long)]
+    pub csv: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct HistoryArgs {
+    /// First day, month or time, or how long ago, as for report [default: the first call]
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+
+    /// Last day, month or time [default: now]
+    #[arg(long, value_name = "WHEN")]
+    pub until: Option<String>,
+
+    /// Time between two samples of a series, a multiple of 5m
+    #[arg(long, value_name = "STEP", default_value = "5m")]
+    pub step: Step,
+
+    /// Label for all series, such as the job and instance of the live ones (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = label)]
+    pub label: Vec<(String, String)>,
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    text.split_once('=')
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .ok_or_else(|| "a name, an equals sign and a value, such as job=copilot".to_owned())
 }
 
 #[derive(Debug, Clone, Default, Args)]

@@ -1,8 +1,10 @@
 //! The subcommands, one file each.
 
 mod check;
+mod history;
 mod once;
 mod progress;
+mod report;
 mod setup;
 mod stores;
 
@@ -21,11 +23,18 @@ enum CommandError {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// An argument that the command line's own rules can't tell to be wrong.
+    #[error("{0}")]
+    Usage(String),
     #[error("{0}")]
     Failed(String),
 }
 
 impl CommandError {
+    fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(message.into())
+    }
+
     fn failed(message: impl Into<String>) -> Self {
         Self::Failed(message.into())
     }
@@ -38,7 +47,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Err(error) => {
             eprintln!("copilot-exporter: {error}");
             match error {
-                CommandError::Config(_) => ExitCode::from(2),
+                CommandError::Config(_) | CommandError::Usage(_) => ExitCode::from(2),
                 CommandError::Ledger(_) | CommandError::Failed(_) => ExitCode::FAILURE,
             }
         }
@@ -59,6 +68,8 @@ fn dispatch(cli: Cli) -> Result<(), CommandError> {
             Ok(())
         }
         Command::Once(args) => once::run(&load(&plain)?, &args),
+        Command::Report(args) => report::run(&load(&plain)?, &args),
+        Command::History(args) => history::run(&load(&plain)?, &args),
         Command::Stores(args) => {
             // What is there now, not what a ledger remembers.
             stores::run(
