@@ -182,6 +182,11 @@ pub enum Command {
     Stores(StoresArgs),
     /// Validate the config file
     Check,
+    /// Print a completion script for a shell
+    Completions { shell: clap_complete::Shell },
+    /// Print the man page
+    #[command(hide = true)]
+    Man,
 }
 
 #[derive(Debug, Clone, Default, Args)]

@@ -6,6 +6,7 @@ mod once;
 mod progress;
 mod report;
 mod setup;
+mod shell;
 mod stores;
 
 use std::io::Write;
@@ -78,6 +79,8 @@ fn dispatch(cli: Cli) -> Result<(), CommandError> {
             )
         }
         Command::Check => check::run(&ConfigSource::new(&common, &plain)),
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man => shell::man(),
     }
 }
 
