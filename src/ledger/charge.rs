@@ -123,3 +123,6 @@ pub(super) fn amounts(
 fn saturate(amount: u128) -> u64 {
     u64::try_from(amount).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -119,7 +119,7 @@ fn versions_are_never_shortened() {
 }
 
 #[test]
-fn unknown_names_are_cleaned_and_bounded() {
+fn edge_212_unknown_names_are_cleaned_and_bounded() {
     assert_eq!(canonical(" My\u{7} Own\nModel "), "my ownmodel");
     let long = canonical(&"É".repeat(5_000));
     assert_eq!(long.chars().count(), 200);

@@ -70,4 +70,20 @@ mod tests {
         assert_eq!(Credits::from_credits(f64::NAN), None);
         assert_eq!(Credits::from_credits(-1.0), None);
     }
+
+    #[test]
+    fn edge_245_absurd_numbers_are_no_money() {
+        for number in [
+            -1.0,
+            -0.1,
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            1e300,
+        ] {
+            assert_eq!(Credits::from_credits(number), None, "{number}");
+            assert_eq!(PremiumRequests::from_multiplier(number), None, "{number}");
+            assert_eq!(Usd::from_dollars(number), None, "{number}");
+        }
+    }
 }
