@@ -61,7 +61,16 @@ impl History {
         }
         if let Some(measures) = self.0.get_mut(amount.labels) {
             let increases = measures.entry(amount.measure).or_default();
-            increases.push((amount.slot, amount.amount));
+            let same = increases
+                .last_mut()
+                .filter(|(slot, _)| *slot == amount.slot);
+            let sum = same.and_then(|(_, sum)| {
+                *sum = sum.checked_add(amount.amount)?;
+                Some(())
+            });
+            if sum.is_none() {
+                increases.push((amount.slot, amount.amount));
+            }
         }
     }
 
