@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Budget, Config, PlanConfig, PriceOverride};
 use crate::metrics::ConstantLabels;
+use crate::usage::Surface;
 
 /// Everything that is wrong with `config`, in plain words.
 pub(super) fn problems(config: &Config) -> Vec<String> {
@@ -87,6 +88,14 @@ fn budget(budget: &Budget, problems: &mut Vec<String>) {
         _ => problems.push(format!(
             "budget {name:?} needs a positive amount in usd or credits"
         )),
+    }
+    if let Some(surface) = &budget.surface
+        && !Surface::ALL.iter().any(|known| known.as_str() == surface)
+    {
+        problems.push(format!(
+            "budget {name:?}: surface {surface:?} is none of {}",
+            Surface::ALL.map(Surface::as_str).join(", ")
+        ));
     }
     time_zone(
         &format!("budget {name:?}: time_zone"),
@@ -173,6 +182,10 @@ mod tests {
             (
                 "[[prices]]\nmodel = 'm'\ninput = 1.0\noutput = 1.0\nvalid_from = 'soon'",
                 "no date",
+            ),
+            (
+                "[[budgets]]\nname = 'a'\nusd = 1.0\nwindow = 'day'\nsurface = 'vs code'",
+                "vscode",
             ),
             ("[otlp]\ncompression = 'zip'", "gzip"),
             ("[web]\ntelemetry_path = 'metrics'", "begin with /"),

@@ -2,7 +2,8 @@
 
 use jiff::tz::TimeZone;
 
-use super::{BudgetStatus, SeriesLabels, Window, window};
+use super::labels::Labels;
+use super::{BudgetStatus, Window, window};
 use crate::config;
 use crate::pricing::{Catalogue, ModelId};
 use crate::usage::{Credits, Provider, Timestamp, Usd};
@@ -53,16 +54,13 @@ impl Budget {
         }
     }
 
-    /// Whether what is counted under `labels` counts towards the budget.
-    pub fn covers(&self, labels: &SeriesLabels) -> bool {
+    /// Whether what is counted under `labels` counts towards the budget. Projects go by their names, however
+    /// they are shown.
+    pub(super) fn covers(&self, labels: &Labels) -> bool {
         let is = |wanted: Option<&str>, have: &str| wanted.is_none_or(|wanted| wanted == have);
-        let project = labels.project.as_ref().map(|project| project.as_str());
         is(self.provider.as_deref(), labels.provider.as_str())
             && is(self.model.as_ref().map(ModelId::as_str), &labels.model)
-            && self
-                .project
-                .as_deref()
-                .is_none_or(|wanted| project == Some(wanted))
+            && is(self.project.as_deref(), labels.project.as_str())
             && is(self.surface.as_deref(), labels.surface.as_str())
     }
 
@@ -126,11 +124,11 @@ mod tests {
         Budget::new(config, &zone, &Catalogue::default())
     }
 
-    fn labels(provider: Provider) -> SeriesLabels {
-        SeriesLabels {
+    fn labels(provider: Provider) -> Labels {
+        Labels {
             provider,
-            model: "claude-opus-4-6".to_owned(),
-            project: Project::named("shop"),
+            model: "claude-opus-4-6".into(),
+            project: Project::named("shop").unwrap(),
             surface: Surface::Cli,
             user: None,
         }
