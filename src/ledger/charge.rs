@@ -1,7 +1,7 @@
 //! What a resolved call counts as: its amounts, its money included.
 
 use super::reconcile::ResolvedCall;
-use crate::pricing::{self, Catalogue, ModelId};
+use crate::pricing::{self, CREDITS_BEGIN, Catalogue, ModelId};
 use crate::usage::{
     Credits, Histogram, Initiator, Measure, PremiumRequests, Provider, Timestamp, TokenType, Usd,
 };
@@ -37,9 +37,6 @@ impl Charge {
 fn is_absent_in_disguise(credits: Credits, call: &ResolvedCall, list_price: Option<Usd>) -> bool {
     credits.0 == 0 && !call.tokens.is_empty() && list_price.is_some_and(|usd| usd.0 > 0)
 }
-
-/// Until here, all plans were billed in premium requests: 2026-06-01.
-const CREDITS_BEGIN: Timestamp = Timestamp(1_780_272_000_000);
 
 /// What the user's prompt counts as in premium requests. What a store says beats the table, which is
 /// asked for plans of its time and, if `still_billed`, for annual plans since.

@@ -13,6 +13,6 @@ mod vendors;
 pub use catalogue::{Catalogue, CatalogueError, ListPrice, Tier};
 pub use names::ModelId;
 pub use plan::{monthly_credits, monthly_premium_requests};
-pub use premium::premium_requests;
+pub use premium::{CREDITS_BEGIN, premium_requests};
 pub use rates::Rates;
 pub use vendors::vendor;

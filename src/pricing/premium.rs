@@ -5,8 +5,8 @@ use crate::usage::{PremiumRequests, Timestamp};
 
 /// 2025-06-18: premium requests begin.
 const BEGIN: Timestamp = Timestamp(1_750_204_800_000);
-/// 2026-06-01: credits replace them, but for annual plans.
-const CREDITS: Timestamp = Timestamp(1_780_272_000_000);
+/// 2026-06-01: Copilot bills tokens in credits; only annual plans stay on premium requests.
+pub const CREDITS_BEGIN: Timestamp = Timestamp(1_780_272_000_000);
 /// 2026-05-01: Opus 4.7 at its full multiplier.
 const MAY: Timestamp = Timestamp(1_777_593_600_000);
 
@@ -57,7 +57,7 @@ pub fn premium_requests(model: &ModelId, time: Timestamp) -> Option<PremiumReque
     let &(_, spring, annual) = MULTIPLIERS.iter().find(|&&(name, ..)| name == id)?;
     let micro = if time < BEGIN {
         None
-    } else if time >= CREDITS {
+    } else if time >= CREDITS_BEGIN {
         annual
     } else if id == "claude-opus-4-7" && time < MAY {
         Some(7_500_000)
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn the_days_are_those_of_the_table() {
         assert_eq!(day("2025-06-18"), Some(BEGIN));
-        assert_eq!(day("2026-06-01"), Some(CREDITS));
+        assert_eq!(day("2026-06-01"), Some(CREDITS_BEGIN));
         assert_eq!(day("2026-05-01"), Some(MAY));
     }
 }

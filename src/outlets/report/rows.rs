@@ -1,14 +1,15 @@
 //! The rows of a report: usage summed by what is asked for.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::tz::TimeZone;
 
 use super::By;
 use crate::ledger::{Amount, window};
 use crate::outlets::period::Period;
-use crate::usage::{Measure, Measures, Provider, Slot, Timestamp};
+use crate::pricing::CREDITS_BEGIN;
+use crate::usage::{Measure, Measures, Provider, Slot};
 
 /// Usage summed by day, project, model, surface or session.
 #[derive(Debug)]
@@ -16,18 +17,13 @@ pub struct Report {
     pub(super) by: By,
     pub(super) zone: TimeZone,
     pub(super) period: Period,
-    rows: BTreeMap<Group, Row>,
+    rows: BTreeMap<String, Row>,
+    /// The days of the slots so far: millions of amounts lie in some thousand slots.
+    days: HashMap<Slot, String>,
     pub(super) total: Measures,
     pub(super) unpriced_models: BTreeSet<String>,
     /// Some list price is of a time in which Copilot billed premium requests instead.
     pub(super) before_credits: bool,
-}
-
-/// What makes a row.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Group {
-    Day(Option<jiff::civil::Date>),
-    Text(String),
 }
 
 /// One row.
@@ -41,9 +37,6 @@ pub(super) struct Row {
     surfaces: BTreeSet<&'static str>,
 }
 
-/// 2026-06-01: Copilot bills tokens.
-const CREDITS_BEGIN: Timestamp = Timestamp(1_780_272_000_000);
-
 /// Shown where a label is off or a session isn't known.
 const NONE: &str = "–";
 
@@ -55,6 +48,7 @@ impl Report {
             zone,
             period,
             rows: BTreeMap::new(),
+            days: HashMap::new(),
             total: Measures::default(),
             unpriced_models: BTreeSet::new(),
             before_credits: false,
@@ -68,16 +62,29 @@ impl Report {
         }
         let value = u128::from(amount.amount);
         self.total.add(amount.measure, value);
-        if amount.measure == Measure::UnpricedCalls && value > 0 {
+        if amount.measure == Measure::UnpricedCalls
+            && value > 0
+            && !self.unpriced_models.contains(&amount.labels.model)
+        {
             self.unpriced_models.insert(amount.labels.model.clone());
         }
         self.before_credits |= amount.measure == Measure::CostListPrice
             && amount.labels.provider == Provider::Copilot
             && amount.slot.start() < CREDITS_BEGIN;
-        let row = self
-            .rows
-            .entry(group(self.by, &amount, &self.zone))
-            .or_insert_with(|| Row::new(amount.slot));
+        let labels = amount.labels;
+        let key = match self.by {
+            By::Day => day(&mut self.days, amount.slot, &self.zone),
+            By::Project => labels.project.as_ref().map_or(NONE, |p| p.as_str()),
+            By::Model => labels.model.as_str(),
+            By::Surface => labels.surface.as_str(),
+            By::Session => amount.session.unwrap_or(NONE),
+        };
+        if !self.rows.contains_key(key) {
+            self.rows.insert(key.to_owned(), Row::new(amount.slot));
+        }
+        let Some(row) = self.rows.get_mut(key) else {
+            return;
+        };
         row.first = row.first.min(amount.slot);
         row.measures.add(amount.measure, value);
         if self.by == By::Session {
@@ -95,8 +102,8 @@ impl Report {
         let mut rows: Vec<Row> = self
             .rows
             .iter()
-            .map(|(group, row)| Row {
-                key: self.key(group, row),
+            .map(|(key, row)| Row {
+                key: self.key(key, row),
                 ..row.clone()
             })
             .collect();
@@ -110,14 +117,9 @@ impl Report {
         rows
     }
 
-    fn key(&self, group: &Group, row: &Row) -> Vec<String> {
-        let text = match group {
-            Group::Day(Some(day)) => day.to_string(),
-            Group::Day(None) => NONE.to_owned(),
-            Group::Text(text) => text.clone(),
-        };
+    fn key(&self, key: &str, row: &Row) -> Vec<String> {
         if self.by != By::Session {
-            return vec![text];
+            return vec![key.to_owned()];
         }
         let surfaces: Vec<&str> = row.surfaces.iter().copied().collect();
         let projects: Vec<&str> = row.projects.iter().map(String::as_str).collect();
@@ -128,7 +130,7 @@ impl Report {
                 [] => NONE.to_owned(),
                 some => some.join(", "),
             },
-            text,
+            key.to_owned(),
         ]
     }
 
@@ -156,14 +158,8 @@ impl Row {
     }
 }
 
-fn group(by: By, amount: &Amount<'_>, zone: &TimeZone) -> Group {
-    let labels = amount.labels;
-    let text = match by {
-        By::Day => return Group::Day(window::date(amount.slot, zone)),
-        By::Project => labels.project.as_ref().map_or(NONE, |p| p.as_str()),
-        By::Model => labels.model.as_str(),
-        By::Surface => labels.surface.as_str(),
-        By::Session => amount.session.unwrap_or(NONE),
-    };
-    Group::Text(text.to_owned())
+fn day<'a>(days: &'a mut HashMap<Slot, String>, slot: Slot, zone: &TimeZone) -> &'a str {
+    days.entry(slot).or_insert_with(|| {
+        window::date(slot, zone).map_or_else(|| NONE.to_owned(), |date| date.to_string())
+    })
 }
