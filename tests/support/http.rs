@@ -117,7 +117,12 @@ pub struct Sink {
 
 impl Sink {
     pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        Self::start_on(0)
+    }
+
+    /// On a port that the test chose before.
+    pub fn start_on(port: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).expect("a free port");
         let port = listener.local_addr().expect("bound").port();
         let (sender, bodies) = mpsc::channel();
         std::thread::spawn(move || {

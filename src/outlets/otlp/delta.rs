@@ -12,7 +12,7 @@ use crate::usage::Timestamp;
 
 /// The last acknowledged value of every counter and histogram.
 #[derive(Debug, Default)]
-pub struct Watermark {
+pub(super) struct Watermark {
     /// `None`: kept in memory only.
     path: Option<PathBuf>,
     acknowledged: BTreeMap<String, Acknowledged>,
@@ -30,7 +30,7 @@ struct Acknowledged {
 
 impl Watermark {
     /// The watermark that lies in `path`; one that can't be read begins anew, at the history's baseline.
-    pub fn open(path: Option<PathBuf>) -> Self {
+    pub(super) fn open(path: Option<PathBuf>) -> Self {
         let read = |path: &PathBuf| serde_json::from_slice(&std::fs::read(path).ok()?).ok();
         let acknowledged = path.as_ref().and_then(read).unwrap_or_default();
         Self { path, acknowledged }
@@ -70,7 +70,7 @@ impl Watermark {
 
     /// The receiver has taken `families` as of `taken`. Errors of writing are told and cost exactness only
     /// over the next restart.
-    pub fn acknowledge(&mut self, families: &[Family], taken: Timestamp) {
+    pub(super) fn acknowledge(&mut self, families: &[Family], taken: Timestamp) {
         for family in families
             .iter()
             .filter(|family| matches!(family.kind, Kind::Counter | Kind::Histogram))

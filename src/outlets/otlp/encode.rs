@@ -17,17 +17,17 @@ const MOST_POINTS: usize = 4_000;
 
 /// What all requests of one push share.
 #[derive(Debug, Clone)]
-pub struct Batch<'a> {
-    pub resource: Resource,
-    pub taken: Timestamp,
+pub(super) struct Batch<'a> {
+    pub(super) resource: Resource,
+    pub(super) taken: Timestamp,
     /// When the process started: the start of what has no time of its own.
-    pub started: Timestamp,
+    pub(super) started: Timestamp,
     /// What was acknowledged so far, for delta temporality; `None`: cumulative.
-    pub watermark: Option<&'a Watermark>,
+    pub(super) watermark: Option<&'a Watermark>,
 }
 
 /// A resource with these attributes.
-pub fn resource(attributes: impl IntoIterator<Item = (String, String)>) -> Resource {
+pub(super) fn resource(attributes: impl IntoIterator<Item = (String, String)>) -> Resource {
     Resource {
         attributes: attributes
             .into_iter()
@@ -38,7 +38,7 @@ pub fn resource(attributes: impl IntoIterator<Item = (String, String)>) -> Resou
 }
 
 /// The requests that carry `families`, in chunks that every receiver takes.
-pub fn requests(batch: &Batch<'_>, families: &[Family]) -> Vec<ExportMetricsServiceRequest> {
+pub(super) fn requests(batch: &Batch<'_>, families: &[Family]) -> Vec<ExportMetricsServiceRequest> {
     let mut requests = Vec::new();
     let mut metrics = Vec::new();
     let mut points = 0;

@@ -16,7 +16,7 @@ use super::settings::Settings;
 use super::transport::PushError;
 
 #[derive(Debug)]
-pub struct Grpc {
+pub(super) struct Grpc {
     client: MetricsServiceClient<Channel>,
     metadata: MetadataMap,
     timeout: Duration,

@@ -29,7 +29,7 @@ use super::transport::PushError;
 const MOST_ANSWER: usize = 64 * 1024;
 
 #[derive(Debug)]
-pub struct Http {
+pub(super) struct Http {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     url: String,
     headers: HeaderMap,

@@ -32,7 +32,7 @@ pub enum PushError {
 
 impl PushError {
     /// Trying again may help.
-    pub fn is_temporary(&self) -> bool {
+    pub(super) fn is_temporary(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Timeout => true,
             Self::Refused { temporary, .. } => *temporary,
@@ -43,14 +43,14 @@ impl PushError {
 
 /// A client of one collector.
 #[derive(Debug)]
-pub enum Transport {
+pub(super) enum Transport {
     Http(Box<Http>),
     Grpc(Box<Grpc>),
 }
 
 impl Transport {
     /// Reads certificates; connects later.
-    pub fn new(settings: &Settings) -> Result<Self, PushError> {
+    pub(super) fn new(settings: &Settings) -> Result<Self, PushError> {
         match settings.protocol {
             OtlpProtocol::HttpProtobuf => {
                 Http::new(settings).map(|client| Self::Http(Box::new(client)))
@@ -60,7 +60,10 @@ impl Transport {
     }
 
     /// Sends one request, within the timeout of the settings.
-    pub async fn send(&mut self, request: ExportMetricsServiceRequest) -> Result<(), PushError> {
+    pub(super) async fn send(
+        &mut self,
+        request: ExportMetricsServiceRequest,
+    ) -> Result<(), PushError> {
         let response = match self {
             Self::Http(client) => client.send(&request).await?,
             Self::Grpc(client) => client.send(request).await?,
