@@ -1,6 +1,22 @@
 //! From the statements about one scope to the calls that they amount to: a pure function of a set, so
 //! that neither the order in which stores are seen nor a restart can change a total.
 
+#[cfg(test)]
+mod cases;
+mod facts;
+mod failures;
+mod identity;
+mod legs;
+mod merge;
+mod nearest;
+mod rows;
+mod session;
+mod totals;
+mod turns;
+
+use facts::Facts;
+use session::Labels;
+
 use crate::usage::{
     Credits, FailureReason, Initiator, Observation, PremiumRequests, Project, Provider, Surface,
     Timestamp, Tokens,
@@ -56,6 +72,21 @@ pub struct Resolution {
 
 /// Decides. The order of `observations` doesn't matter; their ids are distinct.
 pub fn reconcile(observations: &[Observation]) -> Resolution {
-    let _ = observations;
-    Resolution::default()
+    let mut facts = Facts::sorted(observations);
+    let labels = Labels::of(&facts);
+    let mirrors = facts.drop_mirrors();
+    let mut sets = identity::join(&facts.calls);
+    let mut calls = rows::join(&facts.calls, &mut sets);
+    let joined = facts.calls.len() - calls.len();
+    calls.retain(|call| !call.is_nothing());
+    let replaced = turns::settle(&facts.calls, &facts.turns, &mut calls);
+    legs::settle(&facts.legs, &mut calls);
+    calls.extend(totals::usage(&facts));
+    calls.sort_unstable_by_key(|call| (call.time, call.id));
+    Resolution {
+        unattributed: totals::unattributed(&facts.totals, &calls, &labels),
+        failures: failures::resolve(&facts.failures, &labels),
+        duplicates: (mirrors + joined) as u64 + replaced,
+        calls: calls.iter().map(|call| labels.resolved(call)).collect(),
+    }
 }
