@@ -18,5 +18,6 @@ pub mod outlets;
 pub mod pricing;
 pub mod privileges;
 pub mod scan;
+pub mod serve;
 pub mod stores;
 pub mod usage;
