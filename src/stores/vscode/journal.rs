@@ -35,7 +35,10 @@ pub(super) fn read_entry<R: BufRead>(skim: &mut Skim<R>, shape: &Shape) -> Resul
     let mut walk = skim.object()?;
     while let Some(name) = walk.member(skim)? {
         match name.as_str() {
-            "kind" => parts.kind = Some(read_kind(skim)?),
+            "kind" => match read_kind(skim)? {
+                Some(kind) => parts.kind = Some(kind),
+                None => return Ok(Entry::Rejected("unknown_kind")),
+            },
             "k" => match read_path(skim)? {
                 Some(path) => parts.path = Some(path),
                 None => return Ok(Entry::Rejected("path")),
@@ -76,7 +79,6 @@ enum Kind {
     Set,
     Push,
     Delete,
-    Unknown,
 }
 
 /// What is known of a value before it is read.
@@ -98,7 +100,7 @@ impl Parts {
                 Some(Shape::List(item)) => Knowledge::List(item),
                 _ => Knowledge::Dropped,
             },
-            (Some(Kind::Delete | Kind::Unknown), _) => Knowledge::Dropped,
+            (Some(Kind::Delete), _) => Knowledge::Dropped,
             (None, _) | (_, None) => Knowledge::NotYet,
         }
     }
@@ -129,21 +131,18 @@ impl Parts {
                 Some(None) => Entry::Rejected("length"),
                 length => Entry::Push(path, length.flatten(), self.items),
             },
-            (Some(Kind::Unknown), _) => Entry::Rejected("unknown_kind"),
             (None, _) => Entry::Rejected("line"),
             _ => Entry::Irrelevant,
         })
     }
 }
 
-fn read_kind<R: BufRead>(skim: &mut Skim<R>) -> Result<Kind> {
-    Ok(match Lean::read(skim, &Shape::Leaf)?.number() {
-        Some(0.0) => Kind::Initial,
-        Some(1.0) => Kind::Set,
-        Some(2.0) => Kind::Push,
-        Some(3.0) => Kind::Delete,
-        _ => Kind::Unknown,
-    })
+fn read_kind<R: BufRead>(skim: &mut Skim<R>) -> Result<Option<Kind>> {
+    let kind = Lean::read(skim, &Shape::Leaf)?.count();
+    let kinds = [Kind::Initial, Kind::Set, Kind::Push, Kind::Delete];
+    Ok(kind
+        .and_then(|kind| usize::try_from(kind).ok())
+        .and_then(|kind| kinds.get(kind).copied()))
 }
 
 /// `None` for a path that no writer makes and that could reach what isn't data.
