@@ -154,7 +154,7 @@ fn read_path<R: BufRead>(skim: &mut Skim<R>) -> Result<Option<Vec<Step>>> {
     let mut walk = skim.list()?;
     while walk.item(skim)? {
         let step = match skim.next()? {
-            Next::Scalar => match skim.scalar()? {
+            Next::Text | Next::Scalar => match skim.scalar()? {
                 Scalar::Text(name) if !is_reserved(&name) => Step::Name(name),
                 Scalar::Number(n) => match index(n) {
                     Some(index) => Step::Index(index),

@@ -16,6 +16,8 @@ const WIDEST_GAP: usize = 1024;
 pub(super) enum Shape {
     /// The value, if it is no container.
     Leaf,
+    /// The length of a text in UTF-16 units, in place of the text.
+    Units,
     /// The items, each of this shape.
     List(&'static Shape),
     /// These members.
@@ -61,7 +63,7 @@ impl Shape {
 
     fn empty(&self) -> Lean {
         match self {
-            Self::Leaf => Lean::Null,
+            Self::Leaf | Self::Units => Lean::Null,
             Self::List(_) => Lean::List(Vec::new()),
             Self::Object(_) => Lean::Object(Vec::new()),
         }
@@ -72,7 +74,10 @@ impl Lean {
     /// Reads a value.
     pub(super) fn read<R: BufRead>(skim: &mut Skim<R>, shape: &Shape) -> Result<Self> {
         match skim.next()? {
-            Next::Scalar => Ok(match skim.scalar()? {
+            Next::Text if matches!(shape, Shape::Units) => {
+                Ok(Self::Number(skim.text_units()? as f64))
+            }
+            Next::Text | Next::Scalar => Ok(match skim.scalar()? {
                 Scalar::Null => Self::Null,
                 Scalar::Bool(value) => Self::Bool(value),
                 Scalar::Number(value) => Self::Number(value),
@@ -150,6 +155,21 @@ impl Lean {
 
     pub(super) fn count(&self) -> Option<u64> {
         self.number().map(|n| n as u64)
+    }
+
+    /// The value at a path of names.
+    pub(super) fn at(&self, path: &[&str]) -> Option<&Self> {
+        path.iter().try_fold(self, |value, name| value.get(name))
+    }
+
+    /// The text at a path of names, if it isn't empty.
+    pub(super) fn text_at(&self, path: &[&str]) -> Option<&str> {
+        self.at(path)?.text().filter(|text| !text.is_empty())
+    }
+
+    /// The count at a path of names.
+    pub(super) fn count_at(&self, path: &[&str]) -> Option<u64> {
+        self.at(path)?.count()
     }
 
     /// Sets the value at `path`, making parents that are missing. `false`: an index lies too far out.

@@ -1,6 +1,7 @@
 //! Copilot in VS Code and its kin.
 
 mod chat_sessions;
+mod debug_logs;
 mod journal;
 mod layout;
 mod lean;
@@ -12,6 +13,9 @@ mod session;
 mod skim;
 #[cfg(test)]
 mod testing;
+mod transcripts;
 mod workspace;
 
 pub(crate) use chat_sessions::ChatSessions;
+pub(crate) use debug_logs::DebugLogs;
+pub(crate) use transcripts::Transcripts;

@@ -177,9 +177,9 @@ impl Request {
         if !matches!(request, Lean::Object(_)) {
             return None;
         }
-        let at = |path: &[&str]| path.iter().try_fold(request, |value, name| value.get(name));
-        let text = |path: &[&str]| at(path)?.text().filter(|text| !text.is_empty());
-        let count = |path: &[&str]| at(path)?.count();
+        let at = |path: &[&str]| request.at(path);
+        let text = |path: &[&str]| request.text_at(path);
+        let count = |path: &[&str]| request.count_at(path);
         let time = |path: &[&str]| Timestamp::from_magnitude(at(path)?.number()?);
         let credits = |path: &[&str]| Credits::from_credits(at(path)?.number()?);
         let is = |path: &[&str]| at(path) == Some(&Lean::Bool(true));

@@ -75,6 +75,7 @@ pub(super) enum Scalar {
 pub(super) enum Next {
     Object,
     List,
+    Text,
     Scalar,
 }
 
@@ -205,6 +206,7 @@ impl<R: BufRead> Skim<R> {
         Ok(match self.need()? {
             b'{' => Next::Object,
             b'[' => Next::List,
+            b'"' => Next::Text,
             _ => Next::Scalar,
         })
     }
@@ -296,6 +298,25 @@ impl<R: BufRead> Skim<R> {
             self.consume(n);
             if end {
                 return Ok(raw);
+            }
+        }
+    }
+
+    /// The length of a text in UTF-16 units, without keeping it.
+    pub(super) fn text_units(&mut self) -> Result<u64> {
+        self.expect(b'"')?;
+        let mut units = Units::default();
+        let mut escaped = false;
+        loop {
+            let buffer = self.fill()?;
+            if buffer.is_empty() {
+                return Err(Fault::Ended);
+            }
+            let (n, end) = string_end(buffer, &mut escaped)?;
+            units.count(&buffer[..if end { n - 1 } else { n }]);
+            self.consume(n);
+            if end {
+                return Ok(units.count);
             }
         }
     }
@@ -423,6 +444,31 @@ fn string_end(buffer: &[u8], escaped: &mut bool) -> Result<(usize, bool)> {
     Ok((buffer.len(), false))
 }
 
+/// Counts the UTF-16 units that a string's bytes stand for.
+#[derive(Default)]
+struct Units {
+    count: u64,
+    after_backslash: bool,
+    /// Digits of a `\uXXXX` to come; the escape is counted already.
+    digits: u8,
+}
+
+impl Units {
+    fn count(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            if std::mem::take(&mut self.after_backslash) {
+                self.digits = if byte == b'u' { 4 } else { 0 };
+            } else if self.digits > 0 {
+                self.digits -= 1;
+            } else {
+                self.after_backslash = byte == b'\\';
+                // One unit for each character's first byte, a second one for those beyond the BMP.
+                self.count += u64::from(byte & 0xc0 != 0x80) + u64::from(byte >= 0xf0);
+            }
+        }
+    }
+}
+
 /// The text that a string's bytes stand for. What can't be decoded (lone surrogates, bytes that are no
 /// UTF-8) becomes U+FFFD: a figure on the same line must not be lost for it.
 fn unescape(raw: &[u8]) -> String {
@@ -522,6 +568,19 @@ mod tests {
     }
 
     #[test]
+    fn edge_165_lengths_are_of_the_text_in_utf_16_units() {
+        for (json, want) in [
+            (r#""""#, 0),
+            (r#""hello world""#, 11),
+            (r#""a\"\\\n\u00e9é""#, 6),
+            (r#""😀\ud83d\ude00""#, 4),
+            (r#""\ud83d""#, 1),
+        ] {
+            assert_eq!(skim(json).text_units().unwrap(), want, "{json}");
+        }
+    }
+
+    #[test]
     fn half_a_value_has_ended_and_a_line_end_breaks_it() {
         for json in ["{\"a\":1", "[1,", "\"x", "\"x\\", "{\"a\"", "[{\"b\":[\"}"] {
             assert!(
@@ -574,6 +633,7 @@ mod tests {
         fn any_text_is_decoded(text in any::<String>()) {
             prop_assume!(text.len() < 100);
             let json = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(skim(&json).text_units().unwrap(), text.encode_utf16().count() as u64);
             prop_assert_eq!(text_of(&json), text);
         }
 
