@@ -1,6 +1,6 @@
 //! All stores, in one list. A new store is one new file and one line here.
 
-use super::Reader;
+use super::{Reader, vscode};
 
 /// The label `store`.
 #[derive(
@@ -61,5 +61,9 @@ impl StoreKind {
 /// Every reader, in the order in which a pass runs them: events before the CLI's store, so that a row
 /// that lands meanwhile is seen as the better record at the next pass and never lost.
 pub fn readers() -> Vec<Box<dyn Reader>> {
-    vec![]
+    vec![
+        Box::new(vscode::ChatSessions),
+        Box::new(vscode::Transcripts),
+        Box::new(vscode::DebugLogs),
+    ]
 }
