@@ -100,7 +100,7 @@ impl Push {
             publish,
             stop,
             stats,
-            running: tokio::spawn(pusher.run(snapshots, stopping)),
+            running: tokio::spawn(pusher.run(snapshots, stopping, Arc::default())),
         }
     }
 
@@ -195,7 +195,7 @@ async fn victoria_metrics_shows_what_a_scrape_shows_series_by_series() {
     let pusher = Pusher::new(settings, "instance-1", None, Arc::clone(&stats), render).unwrap();
     let (_publish, snapshots) = watch::channel(Arc::new(snapshot));
     let (stop, stopping) = watch::channel(false);
-    let running = tokio::spawn(pusher.run(snapshots, stopping));
+    let running = tokio::spawn(pusher.run(snapshots, stopping, Arc::default()));
     eventually("a push", || (stats.status().succeeded > 0).then_some(()));
     stop.send(true).unwrap();
     running.await.unwrap();

@@ -4,7 +4,9 @@ mod check;
 mod history;
 mod once;
 mod progress;
+mod reload;
 mod report;
+mod serve;
 mod setup;
 mod shell;
 mod stores;
@@ -64,10 +66,7 @@ fn dispatch(cli: Cli) -> Result<(), CommandError> {
     let load = |serve: &ServeArgs| Setup::load(ConfigSource::new(&common, serve), common.no_state);
     let plain = ServeArgs::default();
     match command.unwrap_or(Command::Serve(serve)) {
-        Command::Serve(args) => {
-            let _ = load(&args)?;
-            Ok(())
-        }
+        Command::Serve(args) => serve::run(load(&args)?),
         Command::Once(args) => once::run(&load(&plain)?, &args),
         Command::Report(args) => report::run(&load(&plain)?, &args),
         Command::History(args) => history::run(&load(&plain)?, &args),

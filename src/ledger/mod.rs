@@ -118,6 +118,11 @@ impl Ledger {
         self.settings = settings;
     }
 
+    /// The ledger's own durable identity: what OTLP calls `service.instance.id`.
+    pub fn instance(&self) -> [u8; 16] {
+        u128::from(self.epoch.0.unsigned_abs()).to_be_bytes()
+    }
+
     /// A pass begins; `now` is its time for all that the stores don't date.
     pub fn begin_pass(&mut self, now: Timestamp) {
         self.now = now;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opentelemetry_proto::tonic::resource::v1::Resource;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::delta::Watermark;
 use super::encode::{Batch, requests, resource};
@@ -80,10 +80,12 @@ impl Pusher {
     }
 
     /// Pushes at every interval until `stop` says so, and once more then.
+    /// `seen` is told of every snapshot that was delivered.
     pub async fn run(
         mut self,
         snapshots: watch::Receiver<Arc<Snapshot>>,
         mut stop: watch::Receiver<bool>,
+        seen: Arc<Notify>,
     ) {
         tracing::info!(url = %self.settings.url, interval = ?self.settings.interval, "pushing OTLP");
         let mut ticks = tokio::time::interval(self.settings.interval);
@@ -96,12 +98,12 @@ impl Pusher {
             let snapshot = snapshots.borrow().clone();
             // A push may outlast the wish to stop by the time that the last one is given.
             tokio::select! {
-                () = self.push(&snapshot) => {}
+                () = self.push(&snapshot, &seen) => {}
                 _ = stop.wait_for(|&stopping| stopping) => break,
             }
         }
         let snapshot = snapshots.borrow().clone();
-        if tokio::time::timeout(LAST_PUSH, self.push(&snapshot))
+        if tokio::time::timeout(LAST_PUSH, self.push(&snapshot, &seen))
             .await
             .is_err()
         {
@@ -109,13 +111,14 @@ impl Pusher {
         }
     }
 
-    async fn push(&mut self, snapshot: &Snapshot) {
+    async fn push(&mut self, snapshot: &Snapshot, seen: &Notify) {
         if !snapshot.ready {
             return;
         }
         match self.deliver(snapshot).await {
             Ok(()) => {
                 snapshot.mark_seen();
+                seen.notify_one();
                 self.stats.succeeded(Timestamp::now());
                 if std::mem::take(&mut self.failing) {
                     tracing::info!("pushing OTLP works again");
