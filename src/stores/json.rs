@@ -55,6 +55,35 @@ impl Number {
     }
 }
 
+/// A count in a record: absent, there but no count, or known.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) enum Figure {
+    #[default]
+    Absent,
+    /// Text, negative, null or absurd: unknown, and worth a word.
+    Odd,
+    Known(Number),
+}
+
+impl Figure {
+    pub(crate) fn count(self) -> Option<u64> {
+        self.number().map(|n| n as u64)
+    }
+
+    pub(crate) fn number(self) -> Option<f64> {
+        match self {
+            Self::Known(number) => Some(number.0),
+            Self::Absent | Self::Odd => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Figure {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(lenient(deserializer)?.map_or(Self::Odd, Self::Known))
+    }
+}
+
 /// Whether a line can be a JSON object at all.
 pub(crate) fn looks_like_object(line: &[u8]) -> bool {
     let line = line.trim_ascii();

@@ -80,6 +80,7 @@ pub(crate) struct Lines {
     /// The file's offset of `start`.
     offset: u64,
     number: u64,
+    began: u64,
     /// The file's first bytes, as far as they are behind `offset`.
     head: Vec<u8>,
     /// Set while an over-long line is passed over: where that line begins.
@@ -132,6 +133,7 @@ impl Lines {
             filled: 0,
             offset: 0,
             number: 0,
+            began: 0,
             head: Vec::new(),
             passing: None,
         }
@@ -166,6 +168,7 @@ impl Lines {
         self.head = bytes;
         (self.start, self.searched, self.filled) = (tail.0, tail.0, tail.0);
         self.offset = position.offset;
+        self.began = position.offset;
         self.number = position.lines;
         Ok(true)
     }
@@ -174,9 +177,9 @@ impl Lines {
         self.file.seek(SeekFrom::Start(0)).map(drop)
     }
 
-    /// Whether reading begins at the file's beginning.
-    pub(crate) fn from_start(&self) -> bool {
-        self.offset == 0
+    /// Where reading began: 0 for a file that is new or read anew.
+    pub(crate) fn began(&self) -> u64 {
+        self.began
     }
 
     /// The next whole line. A last line without line end is not finished: it waits for a later pass.

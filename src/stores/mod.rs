@@ -1,6 +1,7 @@
 //! The readers: one folder a product, one file a store. They observe and report; they price nothing,
 //! merge nothing and render nothing.
 
+mod copilot_cli;
 mod files;
 pub mod jetbrains;
 mod json;

@@ -1,6 +1,6 @@
 //! All stores, in one list. A new store is one new file and one line here.
 
-use super::{Reader, vscode};
+use super::{Reader, copilot_cli, vscode};
 
 /// The label `store`.
 #[derive(
@@ -62,6 +62,10 @@ impl StoreKind {
 /// that lands meanwhile is seen as the better record at the next pass and never lost.
 pub fn readers() -> Vec<Box<dyn Reader>> {
     vec![
+        Box::new(copilot_cli::Events),
+        Box::new(copilot_cli::OtelFile),
+        Box::new(copilot_cli::Desktop),
+        Box::new(copilot_cli::SessionStore),
         Box::new(vscode::ChatSessions),
         Box::new(vscode::Transcripts),
         Box::new(vscode::DebugLogs),

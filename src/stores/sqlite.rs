@@ -110,6 +110,15 @@ impl Deref for Database {
     }
 }
 
+/// The list of a SELECT: those of `wanted` that the table has, and NULL in place of the others.
+pub(crate) fn select(columns: &BTreeSet<String>, wanted: &[&str]) -> String {
+    let column = |name: &&str| match columns.contains(*name) {
+        true => format!("\"{name}\""),
+        false => "NULL".to_owned(),
+    };
+    wanted.iter().map(column).collect::<Vec<_>>().join(", ")
+}
+
 /// A source whose `-wal` is watched as well: a change may be only there.
 pub(crate) fn source(path: &Path) -> Source {
     Source {

@@ -1,0 +1,45 @@
+//! Everything below `~/.copilot`: the event logs and the store of the Copilot CLI, its OpenTelemetry file,
+//! and the desktop app's database.
+
+mod desktop;
+mod events;
+mod figures;
+mod otel_file;
+mod session_store;
+mod workspace;
+
+use std::path::PathBuf;
+
+use super::Home;
+
+pub(super) use desktop::Desktop;
+pub(super) use events::Events;
+pub(super) use otel_file::OtelFile;
+pub(super) use session_store::SessionStore;
+
+/// The CLI's folder: `COPILOT_HOME` where it is set, else `.copilot` in the home folder, on every system.
+fn root(home: &Home) -> PathBuf {
+    match home.var("COPILOT_HOME") {
+        Some(dir) => PathBuf::from(dir),
+        None => home.dir.join(".copilot"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edge_206_copilot_home_moves_the_root() {
+        let mut home = Home {
+            dir: PathBuf::from("/home/u"),
+            ..Home::default()
+        };
+        assert_eq!(root(&home), PathBuf::from("/home/u/.copilot"));
+        let name = "COPILOT_HOME".to_owned();
+        home.env.insert(name.clone(), String::new());
+        assert_eq!(root(&home), PathBuf::from("/home/u/.copilot"));
+        home.env.insert(name, "/data/copilot".to_owned());
+        assert_eq!(root(&home), PathBuf::from("/data/copilot"));
+    }
+}
