@@ -1,6 +1,6 @@
 //! All stores, in one list. A new store is one new file and one line here.
 
-use super::{Reader, copilot_cli, vscode};
+use super::{Reader, copilot_cli, jetbrains, vscode};
 
 /// The label `store`.
 #[derive(
@@ -69,5 +69,6 @@ pub fn readers() -> Vec<Box<dyn Reader>> {
         Box::new(vscode::ChatSessions),
         Box::new(vscode::Transcripts),
         Box::new(vscode::DebugLogs),
+        Box::new(jetbrains::JetBrains),
     ]
 }

@@ -2,8 +2,17 @@
 //! counts: output is estimated from the replies' length, input stays unknown.
 
 mod bytes;
+mod contents;
+mod conversations;
 pub mod java_object;
 #[cfg(test)]
 mod java_writer;
 mod modified_utf8;
 pub mod mvstore;
+mod nitrite;
+mod project;
+mod roots;
+mod seen;
+mod store;
+
+pub(super) use store::JetBrains;

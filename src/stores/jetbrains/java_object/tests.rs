@@ -166,10 +166,9 @@ proptest! {
     #[test]
     fn damage_is_survived(at in 0usize..4000, byte: u8, cut in 0usize..4000) {
         let mut bytes = stream(&document([("a", "x".repeat(3000).into()), ("b", sample())]));
+        prop_assert!(Document::read(&bytes[..cut]).is_err());
         bytes[at] = byte;
         let _ = Document::read(&bytes);
-        bytes.truncate(cut);
-        prop_assert!(Document::read(&bytes).is_err());
     }
 
     #[test]

@@ -1,0 +1,397 @@
+//! From a Nitrite document to the sessions and turns that it tells of. Replies are found by their shape;
+//! field names are only used where the plugin's public readers agree on them.
+
+use serde::Deserialize;
+
+use super::contents::{Contents, Form, Round, file_uris, utf16_units};
+use super::java_object::{Document, Value};
+use crate::stores::json::{Number, Text, lenient};
+use crate::stores::otel::is_model;
+use crate::usage::{Credits, Key, Project, Timestamp};
+
+/// How deep documents nest.
+const DEEPEST: u8 = 16;
+
+/// The most files of a turn whose git root is looked for.
+const MOST_FILES: usize = 8;
+
+/// Only rounds whose text is at least this long are taken for the same rounds in another document.
+const TELLING_UNITS: u64 = 32;
+const MOST_PREFIXES: usize = 64;
+
+/// What kind of documents a map holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entity {
+    Session,
+    Turn,
+}
+
+impl Entity {
+    /// By the name of a map: the class of its entities, with `+key` behind it in keyed repositories.
+    pub(super) fn of_map(name: &str) -> Option<Self> {
+        let class = name.split('+').next()?;
+        if class.starts_with('$') {
+            return None;
+        }
+        let class = class.rsplit('.').next()?.strip_prefix("Nt")?;
+        if class.ends_with("Session") {
+            Some(Self::Session)
+        } else if class.ends_with("Turn") {
+            Some(Self::Turn)
+        } else {
+            None
+        }
+    }
+}
+
+/// What a document says of its conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Session {
+    pub(super) id: String,
+    pub(super) conversation: Option<String>,
+    pub(super) project: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) created: Option<i64>,
+    /// By message.
+    pub(super) credits: Vec<(String, u64)>,
+}
+
+impl Session {
+    /// The conversation's identity, which the CLI's stores may share.
+    pub(super) fn scope(&self) -> &str {
+        self.conversation.as_deref().unwrap_or(&self.id)
+    }
+}
+
+/// One prompt and what was answered.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Turn {
+    pub(super) id: Option<String>,
+    /// What is named as its session or conversation, the likeliest first.
+    pub(super) sessions: Vec<String>,
+    /// All ids in the turn: its session may be told by another name, credits name a message.
+    pub(super) ids: Vec<String>,
+    pub(super) created: Option<Timestamp>,
+    /// Model calls with an answer; 0 where there was none.
+    pub(super) calls: u32,
+    /// UTF-16 units of the replies, joined by line ends; 0 where all calls only called tools.
+    pub(super) units: u64,
+    pub(super) is_error: bool,
+    pub(super) model: Option<String>,
+    /// `file://` URIs of files that the turn names.
+    pub(super) files: Vec<String>,
+    /// Hashes of the first round, the first two, and so on, where the rounds are of an old plugin: there a
+    /// longer document contains a former one.
+    prefixes: Vec<u64>,
+    content: u64,
+}
+
+impl Turn {
+    /// The turn's identities within `scope`: its id, else its content.
+    pub(super) fn keys(&self, scope: &str) -> Vec<Key> {
+        // An id that isn't random is only one within its conversation.
+        let own = self.id.as_deref().map(|id| match id.len() {
+            ..16 => Key::of("jetbrains turn", &[scope, id]),
+            _ => Key::of("jetbrains turn", &[&same_case(id)]),
+        });
+        let content = || Key::of("jetbrains content", &[scope, &self.content.to_string()]);
+        let prefix = |hash: &u64| Key::of("jetbrains rounds", &[scope, &hash.to_string()]);
+        let first = own.unwrap_or_else(content);
+        std::iter::once(first)
+            .chain(self.prefixes.iter().map(prefix))
+            .collect()
+    }
+
+    fn take(&mut self, found: Found<'_>) {
+        let Found {
+            reply,
+            prompts,
+            plain,
+            model,
+            is_error,
+            ..
+        } = found;
+        self.is_error = is_error || reply.is_error;
+        self.model = model.or(reply.model);
+        let rounds = &reply.rounds;
+        if !rounds.is_empty() {
+            self.measure(rounds.iter().map(|round| round.reply.as_str()));
+            let only_tools = || rounds.iter().any(|round| round.calls_tools);
+            // What failed before any reply is a failure, whatever tools it had begun to call.
+            if self.units > 0 || (!self.is_error && only_tools()) {
+                self.calls = u32::try_from(rounds.len()).unwrap_or(u32::MAX);
+            }
+            if !reply.has_subgraph {
+                self.prefixes = prefixes(rounds);
+            }
+            return;
+        }
+        // What failed before the first round leaves the prompt alone.
+        let is_prompt = |text: &str| self.is_error && prompts.iter().any(|prompt| prompt == text);
+        let replies = reply.markdown.iter().map(|(_, text)| text.as_str());
+        let replies: Vec<&str> = replies
+            .filter(|text| !text.is_empty() && !is_prompt(text))
+            .collect();
+        match (replies.as_slice(), &plain) {
+            ([], Some(plain)) if !is_prompt(plain) => self.measure(std::iter::once(plain.as_str())),
+            _ => self.measure(replies.into_iter()),
+        }
+        self.calls = u32::from(self.units > 0);
+    }
+
+    fn measure<'r>(&mut self, replies: impl Iterator<Item = &'r str>) {
+        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        let mut filled = 0;
+        for reply in replies.filter(|reply| !reply.is_empty()) {
+            self.units += utf16_units(reply);
+            filled += 1;
+            hash.update(reply.as_bytes());
+            hash.update(b"\n");
+        }
+        self.units += u64::saturating_sub(filled, 1);
+        self.content = hash.digest();
+    }
+
+    /// Nothing was answered and nothing failed: a pending turn, or one of sidecar records alone.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.calls == 0 && !self.is_error
+    }
+}
+
+fn prefixes(rounds: &[Round]) -> Vec<u64> {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    let mut units = 0;
+    let mut prefixes = Vec::new();
+    for round in rounds.iter().take(MOST_PREFIXES) {
+        hash.update(round.reply.as_bytes());
+        hash.update(&[0xff]);
+        units += utf16_units(&round.reply);
+        if units >= TELLING_UNITS {
+            prefixes.push(hash.digest());
+        }
+    }
+    prefixes
+}
+
+/// UUIDs are spelt in either case.
+pub(super) fn same_case(id: &str) -> String {
+    match id.len() {
+        36 => id.to_ascii_lowercase(),
+        _ => id.to_owned(),
+    }
+}
+
+/// What one document tells.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) session: Option<Session>,
+    pub(super) turns: Vec<Turn>,
+    /// Contents that couldn't be read.
+    pub(super) broken: u32,
+}
+
+/// Reads a document.
+pub(super) fn read(document: &Document<'_>, entity: Entity) -> Told {
+    let root = document.root();
+    let mut told = Told::default();
+    let mut found = Found::default();
+    found.visit(root, "", false, 0);
+    if entity == Entity::Session {
+        told.session = session(root);
+    }
+    let inner = std::mem::take(&mut found.inner);
+    told.broken += found.broken;
+    told.turns.extend(turn(root, found, told.session.as_ref()));
+    for root in inner {
+        let mut found = Found::default();
+        found.visit(root, "", false, 1);
+        told.broken += found.broken;
+        told.turns.extend(turn(root, found, told.session.as_ref()));
+    }
+    told
+}
+
+fn session(root: Value<'_>) -> Option<Session> {
+    let text = |key| root.get(key).and_then(Value::text);
+    let id = text("id").or_else(|| text("conversationId"))?;
+    let model = text("modelName").or_else(|| text("model"));
+    Some(Session {
+        id: same_case(&id),
+        conversation: text("conversationId")
+            .filter(|id| !id.is_empty())
+            .map(|id| same_case(&id)),
+        project: project_name(root, 0),
+        model: model
+            .filter(|model| is_model(model))
+            .map(|model| model.into_owned()),
+        created: root.get("createdAt").and_then(time).map(|time| time.0),
+        credits: text("turnCreditsJson").map_or(Vec::new(), |json| credits(&json)),
+    })
+}
+
+/// The first usable `projectName` in a document.
+fn project_name(value: Value<'_>, depth: u8) -> Option<String> {
+    if depth > DEEPEST {
+        return None;
+    }
+    let own = value.entries().filter(|(key, _)| key == "projectName");
+    let own = own.filter_map(|(_, value)| value.text());
+    let names = own.flat_map(|name| usable_name(&name)).next();
+    names.or_else(|| {
+        let mut children = value.entries().filter(|(key, _)| key != "turns");
+        children.find_map(|(_, child)| project_name(child, depth + 1))
+    })
+}
+
+/// A project's name: 1 to 128 characters, none of them a control character.
+pub(super) fn usable_name(name: &str) -> Option<String> {
+    let usable = (1..=128).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+    usable
+        .then(|| Project::named(name))
+        .flatten()
+        .map(|project| project.as_str().to_owned())
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TurnCredits<'a> {
+    #[serde(borrow)]
+    message_id: Text<'a>,
+    #[serde(default, deserialize_with = "lenient")]
+    credits: Option<Number>,
+}
+
+/// Nano-AIU by message, of a text such as `[{"messageId":"…","credits":1.5}]`.
+fn credits(json: &str) -> Vec<(String, u64)> {
+    let Ok(entries) = serde_json::from_str::<Vec<&serde_json::value::RawValue>>(json) else {
+        return Vec::new();
+    };
+    entries
+        .into_iter()
+        .filter_map(|entry| serde_json::from_str::<TurnCredits<'_>>(entry.get()).ok())
+        .filter_map(|entry| {
+            let credits = Credits::from_credits(entry.credits?.0)?;
+            Some((same_case(entry.message_id.as_str()), credits.0))
+        })
+        .collect()
+}
+
+fn turn(root: Value<'_>, found: Found<'_>, session: Option<&Session>) -> Option<Turn> {
+    let text = |key| {
+        root.get(key)
+            .and_then(Value::text)
+            .filter(|id| !id.is_empty())
+    };
+    let mut turn = Turn {
+        id: text("id").map(|id| same_case(&id)),
+        created: root.get("createdAt").and_then(time).or(found.answered),
+        files: found.files.clone(),
+        ids: found.ids.clone(),
+        ..Turn::default()
+    };
+    turn.sessions
+        .extend(session.map(|session| session.id.clone()));
+    let named = ["sessionId", "conversationId"].into_iter().filter_map(text);
+    turn.sessions.extend(named.map(|id| same_case(&id)));
+    turn.take(found);
+    (!turn.is_nothing()).then_some(turn)
+}
+
+/// What is found in the fields of a turn.
+#[derive(Default)]
+struct Found<'d> {
+    /// Texts of the form that replies have.
+    reply: Contents,
+    prompts: Vec<String>,
+    /// A reply that is no JSON at all.
+    plain: Option<String>,
+    model: Option<String>,
+    /// How good the field is that named the model.
+    model_rank: u8,
+    answered: Option<Timestamp>,
+    is_error: bool,
+    ids: Vec<String>,
+    files: Vec<String>,
+    broken: u32,
+    /// Older sessions hold their turns.
+    inner: Vec<Value<'d>>,
+}
+
+impl<'d> Found<'d> {
+    fn visit(&mut self, value: Value<'d>, key: &str, answers: bool, depth: u8) {
+        if depth > DEEPEST {
+            return;
+        }
+        if let Some(text) = value.text() {
+            return self.text(&text, key, answers);
+        }
+        if answers && key == "createdAt" && self.answered.is_none() {
+            self.answered = time(value);
+        }
+        if key == "isError" && value.bool() == Some(true) {
+            self.is_error = true;
+        }
+        for item in value.items() {
+            match key {
+                "turns" if item.is_map() => self.inner.push(item),
+                _ => self.visit(item, key, answers, depth + 1),
+            }
+        }
+        for (key, child) in value.entries() {
+            let answers = answers || key.starts_with("response");
+            self.visit(child, &key, answers, depth + 1);
+        }
+    }
+
+    fn text(&mut self, text: &str, key: &str, answers: bool) {
+        let is_id = key.ends_with("Id") || key == "id";
+        if is_id && (1..=64).contains(&text.len()) && self.ids.len() < 16 {
+            self.ids.push(same_case(text));
+        }
+        match key {
+            "modelName" => self.model(text, if answers { 3 } else { 2 }),
+            "model" => self.model(text, 1),
+            "status" if matches!(text, "error" | "failed") => self.is_error = true,
+            _ => {}
+        }
+        let uris = text.starts_with("file://").then_some(text).map(Into::into);
+        for uri in uris.into_iter().chain(file_uris(text)) {
+            if self.files.len() >= MOST_FILES {
+                break;
+            }
+            if !self.files.iter().any(|known| *known == uri) {
+                self.files.push(uri.into_owned());
+            }
+        }
+        let mut contents = Contents::default();
+        match contents.add(text) {
+            Form::Contents if contents.has_subgraph || !contents.rounds.is_empty() || answers => {
+                self.reply.merge(contents);
+            }
+            Form::Contents => {
+                let prompts = contents.markdown.into_iter().map(|(_, text)| text);
+                self.prompts.extend(prompts);
+            }
+            Form::Broken => self.broken += 1,
+            Form::Other if answers && key == "stringContent" && !text.trim().is_empty() => {
+                self.plain = Some(text.to_owned());
+            }
+            Form::Other => {}
+        }
+    }
+
+    fn model(&mut self, name: &str, rank: u8) {
+        if rank > self.model_rank && is_model(name) {
+            self.model = Some(name.to_owned());
+            self.model_rank = rank;
+        }
+    }
+}
+
+/// Milliseconds since 1970, or ISO 8601.
+fn time(value: Value<'_>) -> Option<Timestamp> {
+    match value.integer() {
+        Some(millis) => Timestamp::plausible(millis),
+        None => Timestamp::parse_iso(&value.text()?),
+    }
+}
