@@ -1,0 +1,10 @@
+//! The HTTP server as its clients see it.
+
+mod limits;
+mod routes;
+mod scrapes;
+mod server;
+mod snapshots;
+#[path = "../support/mod.rs"]
+mod support;
+mod tls;
