@@ -69,6 +69,7 @@ pub fn readers() -> Vec<Box<dyn Reader>> {
         Box::new(vscode::ChatSessions),
         Box::new(vscode::Transcripts),
         Box::new(vscode::DebugLogs),
+        Box::new(vscode::AgentTraces),
         Box::new(jetbrains::JetBrains),
     ]
 }

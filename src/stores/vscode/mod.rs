@@ -1,5 +1,6 @@
 //! Copilot in VS Code and its kin.
 
+mod agent_traces;
 mod chat_sessions;
 mod debug_logs;
 mod journal;
@@ -11,11 +12,13 @@ mod requests;
 mod roots;
 mod session;
 mod skim;
+mod span_tables;
 #[cfg(test)]
 mod testing;
 mod transcripts;
 mod workspace;
 
+pub(crate) use agent_traces::AgentTraces;
 pub(crate) use chat_sessions::ChatSessions;
 pub(crate) use debug_logs::DebugLogs;
 pub(crate) use transcripts::Transcripts;

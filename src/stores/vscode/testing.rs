@@ -1,7 +1,7 @@
 //! What the tests of these readers share.
 
 use crate::stores::{Cursor, Home, Reader, Sink, Source, StoreError};
-use crate::usage::{Fact, Key, Observation};
+use crate::usage::{Fact, Observation};
 
 /// Keeps what a reader says; a statement that is made again replaces its former version.
 #[derive(Debug, Default)]
@@ -22,12 +22,6 @@ impl Seen {
             .iter()
             .map(|observation| observation.fact.clone())
             .collect()
-    }
-
-    pub(super) fn get(&self, id: Key) -> Option<&Observation> {
-        self.observations
-            .iter()
-            .find(|observation| observation.id == id)
     }
 
     /// Reads everything that `reader` finds below `home`, once.
