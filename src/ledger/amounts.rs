@@ -28,9 +28,9 @@ impl Ledger {
     /// The ledger can't be read.
     pub fn amounts(&self, mut each: impl FnMut(Amount<'_>)) -> Result<(), LedgerError> {
         let mut shown: HashMap<SeriesId, Option<SeriesLabels>> = HashMap::new();
-        for (id, scope) in &self.scopes {
-            let session = (!id.is_lone()).then_some(scope.name.as_str());
-            for cell in scope.cells.iter() {
+        self.state.cells_since(Slot(0), &mut |of| {
+            let session = (!of.scope.is_lone()).then_some(of.name.as_str());
+            for cell in of.cells.iter() {
                 let labels = shown.entry(cell.series).or_insert_with(|| {
                     let labels = self.sets.get(cell.series)?;
                     Some(self.privacy.show(labels))
@@ -46,7 +46,6 @@ impl Ledger {
                     amount: cell.amount,
                 });
             }
-        }
-        Ok(())
+        })
     }
 }

@@ -161,3 +161,161 @@ fn by_place(cells: &Cells) -> BTreeMap<Place, u64> {
     }
     sums
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::usage::Initiator;
+
+    const MEASURES: [Measure; 6] = [
+        Measure::Calls(Initiator::User),
+        Measure::Calls(Initiator::Unknown),
+        Measure::CostReported,
+        Measure::CostListPrice,
+        Measure::Tokens(TokenType::Input),
+        Measure::Tokens(TokenType::Output),
+    ];
+
+    fn cell(slot: u32, series: u32, measure: Measure, amount: u64) -> Cell {
+        Cell {
+            slot: Slot(slot),
+            series: SeriesId(series),
+            measure,
+            amount,
+        }
+    }
+
+    fn cells(cells: impl IntoIterator<Item = Cell>) -> Cells {
+        cells.into_iter().collect()
+    }
+
+    fn any_cells() -> impl Strategy<Value = Cells> {
+        let one = (0u32..4, 1u32..5, 0..MEASURES.len(), 0u64..50);
+        vec(one, 0..24).prop_map(|all| {
+            all.into_iter()
+                .map(|(slot, series, measure, amount)| {
+                    cell(slot, series, MEASURES[measure], amount)
+                })
+                .collect()
+        })
+    }
+
+    fn sum(cells: &Cells, quantity: Quantity) -> u64 {
+        cells
+            .iter()
+            .filter(|cell| Quantity::from(cell.measure) == quantity)
+            .map(|cell| cell.amount)
+            .sum()
+    }
+
+    proptest! {
+        #[test]
+        fn sums_are_those_of_the_statements(derived in any_cells(), anchor in any_cells()) {
+            let result = attribute(derived.clone(), &anchor);
+            for measure in MEASURES {
+                let quantity = Quantity::from(measure);
+                prop_assert_eq!(sum(&result, quantity), sum(&derived, quantity));
+            }
+        }
+
+        #[test]
+        fn no_more_leaves_a_place_than_the_truth_lacks(derived in any_cells(), anchor in any_cells()) {
+            let result = by_place(&attribute(derived.clone(), &anchor));
+            for measure in MEASURES {
+                let quantity = Quantity::from(measure);
+                let lost: u64 = by_place(&anchor)
+                    .into_iter()
+                    .filter(|(place, _)| Quantity::from(place.1) == quantity)
+                    .map(|(place, amount)| amount.saturating_sub(result.get(&place).copied().unwrap_or(0)))
+                    .sum();
+                let lacking = sum(&anchor, quantity).saturating_sub(sum(&derived, quantity));
+                prop_assert_eq!(lost, lacking);
+            }
+        }
+
+        #[test]
+        fn times_are_those_of_the_statements(derived in any_cells(), anchor in any_cells()) {
+            let by_slot = |cells: &Cells| {
+                let mut sums = BTreeMap::new();
+                for cell in cells.iter().filter(|cell| cell.amount > 0) {
+                    *sums.entry((cell.slot, Quantity::from(cell.measure))).or_insert(0) += cell.amount;
+                }
+                sums
+            };
+            prop_assert_eq!(by_slot(&attribute(derived.clone(), &anchor)), by_slot(&derived));
+        }
+
+        #[test]
+        fn what_is_published_stays_published(derived in any_cells(), anchor in any_cells()) {
+            let once = attribute(derived.clone(), &anchor);
+            prop_assert_eq!(by_place(&attribute(derived, &once)), by_place(&once));
+        }
+    }
+
+    #[test]
+    fn edge_220_only_what_is_unpublished_moves() {
+        let calls = Measure::Calls(Initiator::User);
+        let anchor = cells([cell(7, 1, calls, 2)]);
+        let derived = cells([cell(7, 2, calls, 2), cell(9, 2, calls, 1)]);
+        let want = cells([cell(7, 1, calls, 2), cell(9, 2, calls, 1)]);
+        assert_eq!(attribute(derived, &anchor), want);
+    }
+
+    #[test]
+    fn a_better_basis_adds_only_the_difference() {
+        let anchor = cells([cell(7, 1, Measure::CostListPrice, 500)]);
+        let derived = cells([cell(7, 1, Measure::CostReported, 600)]);
+        let want = cells([
+            cell(7, 1, Measure::CostListPrice, 500),
+            cell(7, 1, Measure::CostReported, 100),
+        ]);
+        assert_eq!(attribute(derived, &anchor), want);
+    }
+
+    #[test]
+    fn edge_219_lower_figures_lower_the_truth() {
+        let output = Measure::Tokens(TokenType::Output);
+        let anchor = cells([cell(7, 1, output, 90)]);
+        let derived = cells([cell(7, 2, output, 40)]);
+        let want = cells([cell(7, 1, output, 40)]);
+        assert_eq!(attribute(derived, &anchor), want);
+    }
+
+    #[test]
+    fn edge_231_explained_credits_stay_where_they_were_published() {
+        let anchor = cells([cell(7, 0, Measure::Credits, 10)]);
+        let derived = cells([cell(7, 3, Measure::Credits, 12)]);
+        let want = cells([
+            cell(7, 0, Measure::Credits, 10),
+            cell(7, 3, Measure::Credits, 2),
+        ]);
+        assert_eq!(attribute(derived.clone(), &anchor), want);
+        assert_eq!(attribute(derived.clone(), &Cells::default()), derived);
+    }
+
+    #[test]
+    fn the_call_at_the_time_of_publication_moves_first() {
+        let output = Measure::Tokens(TokenType::Output);
+        let anchor = cells([cell(9, 1, output, 30)]);
+        let derived = cells([cell(7, 2, output, 50), cell(9, 3, output, 30)]);
+        let want = cells([cell(7, 2, output, 50), cell(9, 1, output, 30)]);
+        assert_eq!(attribute(derived, &anchor), want);
+    }
+
+    #[test]
+    fn a_known_zero_stays_known() {
+        let derived = cells([
+            cell(7, 1, Measure::Reasoning, 0),
+            cell(7, 2, Measure::Reasoning, 5),
+        ]);
+        let anchor = cells([cell(7, 3, Measure::Reasoning, 5)]);
+        let want = cells([
+            cell(7, 1, Measure::Reasoning, 0),
+            cell(7, 3, Measure::Reasoning, 5),
+        ]);
+        assert_eq!(attribute(derived, &anchor), want);
+    }
+}

@@ -35,14 +35,6 @@ impl Cells {
     pub(super) fn iter(&self) -> std::slice::Iter<'_, Cell> {
         self.0.iter()
     }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
 }
 
 /// Sums what lies in the same place.

@@ -22,17 +22,27 @@ pub(super) struct Deriver<'a> {
     pub(super) settings: &'a Settings,
     pub(super) register: &'a mut Register,
     pub(super) sets: &'a mut LabelSets,
+    /// Later times are in the future.
+    pub(super) present: Timestamp,
+}
+
+/// What deriving found besides cells.
+#[derive(Debug, Default)]
+pub(super) struct Derived {
+    /// How many more statements than before turned out to be duplicates.
+    pub(super) new_duplicates: u64,
+    /// When the series' calls happened.
+    pub(super) called: Vec<(SeriesId, Timestamp)>,
 }
 
 impl Deriver<'_> {
     /// Derives the scope's cells anew. Of what it amounted to before, `anchor` is what was published.
-    /// Returns how many more statements than before turned out to be duplicates.
-    pub(super) fn derive(&mut self, id: ScopeId, scope: &mut Scope, anchor: Cells) -> u64 {
+    pub(super) fn derive(&mut self, id: ScopeId, scope: &mut Scope, anchor: Cells) -> Derived {
         let resolution = resolve(scope);
         let mut cells: Vec<Cell> = scope.base.iter().copied().collect();
         let mut prices = BTreeMap::new();
         let mut first: Option<(Timestamp, SeriesId)> = None;
-        scope.last_call = None;
+        let mut derived = Derived::default();
         for call in &resolution.calls {
             let time = call.time.unwrap_or(scope.first_seen);
             let series = self.series(scope, call.labels());
@@ -49,8 +59,11 @@ impl Deriver<'_> {
             }));
             if call.count > 0 {
                 first = Some(first.map_or((time, series), |known| known.min((time, series))));
-                scope.last_call = scope.last_call.max(Some(time));
                 scope.surface = Some(call.surface);
+                if time <= self.present {
+                    scope.last_call = scope.last_call.max(Some(time));
+                    derived.called.push((series, time));
+                }
             }
         }
         for failure in &resolution.failures {
@@ -85,9 +98,9 @@ impl Deriver<'_> {
         scope.prices = prices;
         scope.cells = attribute(cells.into_iter().collect(), &anchor);
         scope.anchor = anchor;
-        let more = resolution.duplicates.saturating_sub(scope.duplicates);
-        scope.duplicates += more;
-        more
+        derived.new_duplicates = resolution.duplicates.saturating_sub(scope.duplicates);
+        scope.duplicates += derived.new_duplicates;
+        derived
     }
 
     /// The list price of a call, as it was fixed when the call was first priced.

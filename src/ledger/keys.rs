@@ -11,6 +11,8 @@ pub(super) struct KeyIndex {
     keys: Vec<u64>,
     owners: Vec<u32>,
     recent: HashMap<u64, u32, Hashed>,
+    /// What isn't stored yet.
+    pub(super) fresh: Vec<(Key, ScopeId)>,
 }
 
 /// Keys are hashes already.
@@ -48,6 +50,12 @@ impl KeyIndex {
     }
 
     pub(super) fn insert(&mut self, key: Key, owner: ScopeId) {
+        self.fresh.push((key, owner));
+        self.restore(key, owner);
+    }
+
+    /// Takes over a stored key.
+    pub(super) fn restore(&mut self, key: Key, owner: ScopeId) {
         self.recent.insert(key.0, owner.0);
         if self.recent.len() > Self::FEW.max(self.keys.len() / 4) {
             self.settle();
@@ -82,10 +90,6 @@ impl KeyIndex {
             }
         }
     }
-
-    pub(super) fn len(&self) -> usize {
-        self.keys.len() + self.recent.len()
-    }
 }
 
 #[cfg(test)]
@@ -108,6 +112,6 @@ mod tests {
         assert_eq!(index.owner(key(200_000)), None);
         index.settle();
         assert_eq!(index.owner(key(3)), Some(ScopeId(7)));
-        assert_eq!(index.len(), 200_000);
+        assert_eq!(index.keys.len(), 200_000);
     }
 }

@@ -1,6 +1,6 @@
 //! Which names get series of their own, for ever, and how projects are shown.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use ring::hmac;
@@ -11,7 +11,7 @@ use crate::config::ProjectLabel;
 use crate::usage::{Key, Project, Provider, Surface};
 
 /// The label of everything beyond a limit.
-const OTHER: &str = "__other__";
+pub(super) const OTHER: &str = "__other__";
 
 /// How many models get series of their own: a hostile file can mint any number of names.
 const MAX_MODELS: usize = 250;
@@ -100,6 +100,8 @@ impl Register {
         let model = self.admit(Kind::Model, &call.model, MAX_MODELS);
         let provider = match &call.provider {
             Provider::Copilot => Provider::Copilot,
+            // One that calls itself like Copilot must not be taken for it.
+            Provider::Own(name) if **name == *Provider::Copilot.as_str() => Provider::own(""),
             Provider::Own(name) => Provider::own(self.admit(Kind::Provider, name, MAX_PROVIDERS)),
         };
         Labels {
@@ -169,27 +171,33 @@ impl Privacy {
 /// Label sets and their ids.
 #[derive(Debug, Default)]
 pub(super) struct LabelSets {
-    sets: Vec<Labels>,
+    sets: BTreeMap<SeriesId, Labels>,
     ids: HashMap<Labels, SeriesId>,
 }
 
 impl LabelSets {
-    /// The id that comes before all label sets.
-    const FIRST: u32 = SeriesId::UNATTRIBUTED.0 + 1;
+    /// Takes over a stored label set.
+    pub(super) fn restore(&mut self, id: SeriesId, labels: Labels) {
+        self.ids.insert(labels.clone(), id);
+        self.sets.insert(id, labels);
+    }
 
     pub(super) fn id(&mut self, labels: &Labels) -> SeriesId {
         if let Some(&id) = self.ids.get(labels) {
             return id;
         }
-        let id = SeriesId(Self::FIRST + self.sets.len() as u32);
-        self.sets.push(labels.clone());
-        self.ids.insert(labels.clone(), id);
+        let last = self.sets.keys().next_back().copied();
+        let id = SeriesId(last.unwrap_or(SeriesId::UNATTRIBUTED).0 + 1);
+        self.restore(id, labels.clone());
         id
     }
 
     /// `None` for [`SeriesId::UNATTRIBUTED`].
     pub(super) fn get(&self, id: SeriesId) -> Option<&Labels> {
-        let at = id.0.checked_sub(Self::FIRST)?;
-        self.sets.get(at as usize)
+        self.sets.get(&id)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (SeriesId, &Labels)> {
+        self.sets.iter().map(|(&id, labels)| (id, labels))
     }
 }

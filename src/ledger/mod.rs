@@ -2,38 +2,44 @@
 //! what has been published.
 
 mod amounts;
+mod apply;
 mod attribute;
 pub mod budget;
 mod cells;
 mod charge;
 mod counters;
 mod derive;
+mod fold;
 mod intake;
 mod keys;
 mod labels;
 mod picture;
+mod recent;
 pub mod reconcile;
 mod scope;
 mod series;
 mod settings;
 mod snapshot;
+mod state;
+#[cfg(test)]
+mod tests;
 pub mod window;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use cells::Cells;
+use apply::Pending;
 use counters::Counters;
-use derive::Deriver;
-use intake::SourceState;
 use keys::KeyIndex;
 use labels::{LabelSets, Privacy, Register};
-use scope::{Scope, ScopeId, Statement, keys_of};
+use recent::Recent;
+use scope::ScopeId;
 use series::{Publication, SeriesTotals};
+use state::{Changes, Loaded, State};
 
 use crate::stores::{Cursor, StoreKind};
-use crate::usage::{Key, Timestamp};
+use crate::usage::Timestamp;
 
 pub use amounts::Amount;
 pub use intake::{Intake, SourceId};
@@ -42,47 +48,47 @@ pub use snapshot::{
     BudgetStatus, DayTotal, ModelInfo, ScanStatus, Seen, Series, SeriesLabels, Snapshot,
     StoreStatus, Value, Window, WindowTotal,
 };
-
-/// Why there is no ledger.
-#[derive(Debug, thiserror::Error)]
-pub enum LedgerError {}
+pub use state::LedgerError;
 
 /// The statements of all stores, the totals that follow from them, and how far every source was read.
 #[derive(Debug)]
 pub struct Ledger {
     settings: Settings,
     privacy: Privacy,
-    epoch: Timestamp,
+    state: State,
     /// The time of the present pass.
     now: Timestamp,
-    pass: u64,
-    /// The last pass whose results were published; 0: none ever.
-    published_pass: u64,
-    sources: HashMap<SourceId, SourceState>,
-    scopes: HashMap<ScopeId, Scope>,
-    next_scope: u32,
-    keys: KeyIndex,
+    stamps: HashMap<SourceId, Vec<u8>>,
+    /// Read when the first statement comes in.
+    keys: Option<KeyIndex>,
     register: Register,
     sets: LabelSets,
     totals: SeriesTotals,
     counters: Counters,
+    /// Built when the first snapshot is taken.
+    recent: Option<Recent>,
+    /// What came in since the last commit, by the scope that it belongs to.
     pending: BTreeMap<ScopeId, Pending>,
+    /// How many statements are pending.
+    waiting: usize,
+    /// Scopes whose pending and future statements belong to another.
+    redirected: HashMap<ScopeId, ScopeId>,
+    /// Something was counted since the last publication.
+    counted: bool,
+    next_fold: Timestamp,
+    /// The state can't be read: nothing is taken in, so that nothing is counted twice.
+    fault: Option<LedgerError>,
     last: Option<Arc<Snapshot>>,
 }
 
-/// What came in for a scope since the last commit.
-#[derive(Debug, Default)]
-struct Pending {
-    name: String,
-    user: Option<Arc<str>>,
-    statements: Vec<Statement>,
-    /// Scopes whose statements turned out to be this one's.
-    absorbed: Vec<ScopeId>,
-    kind: Option<StoreKind>,
-}
-
 impl Ledger {
+    /// So many statements are committed at the latest.
+    const MOST_WAITING: usize = 20_000;
+
     /// Opens the ledger in `state_dir`, or one that lives in memory only.
+    ///
+    /// A damaged ledger is kept under another name and a new one begun; one that can't be written is used
+    /// all the same, and every commit says so.
     ///
     /// # Errors
     /// Another exporter uses the folder, or the ledger there is of a newer version.
@@ -91,54 +97,90 @@ impl Ledger {
         settings: Settings,
         now: Timestamp,
     ) -> Result<Self, LedgerError> {
-        let _ = state_dir;
-        Ok(Self {
-            privacy: Privacy::new(settings.project_label, b""),
+        let (state, loaded) = State::open(state_dir, now)?;
+        Ok(Self::new(state, loaded, settings, now))
+    }
+
+    fn new(state: State, loaded: Loaded, settings: Settings, now: Timestamp) -> Self {
+        let mut ledger = Self {
+            privacy: Privacy::new(settings.project_label, &state.meta().secret),
             settings,
-            epoch: now,
+            state,
             now,
-            pass: 1,
-            published_pass: 0,
-            sources: HashMap::new(),
-            scopes: HashMap::new(),
-            next_scope: 0,
-            keys: KeyIndex::default(),
+            stamps: loaded.stamps,
+            keys: None,
             register: Register::default(),
             sets: LabelSets::default(),
             totals: SeriesTotals::default(),
-            counters: Counters::default(),
+            counters: Counters(loaded.stores.into_iter().collect()),
+            recent: None,
             pending: BTreeMap::new(),
+            waiting: 0,
+            redirected: HashMap::new(),
+            counted: false,
+            next_fold: Timestamp::default(),
+            fault: None,
             last: None,
-        })
+        };
+        for (kind, name, own) in loaded.names {
+            ledger.register.restore(kind, name, own);
+        }
+        for (id, labels, counters) in loaded.series {
+            ledger.sets.restore(id, labels);
+            ledger.totals.restore(id, counters);
+        }
+        if let Some(counters) = loaded.unattributed {
+            ledger
+                .totals
+                .restore(cells::SeriesId::UNATTRIBUTED, counters);
+        }
+        ledger
     }
 
     /// Takes over a changed configuration. What is published stays.
     pub fn reconfigure(&mut self, settings: Settings) {
-        self.privacy = Privacy::new(settings.project_label, b"");
+        self.privacy = Privacy::new(settings.project_label, &self.state.meta().secret);
         self.settings = settings;
     }
 
-    /// The ledger's own durable identity: what OTLP calls `service.instance.id`.
+    /// When the ledger was born.
+    pub fn epoch(&self) -> Timestamp {
+        self.state.meta().epoch
+    }
+
+    /// Tells this exporter from all others, as long as its ledger lives: what OTLP calls
+    /// `service.instance.id`.
     pub fn instance(&self) -> [u8; 16] {
-        u128::from(self.epoch.0.unsigned_abs()).to_be_bytes()
+        self.state.meta().instance
     }
 
     /// A pass begins; `now` is its time for all that the stores don't date.
+    ///
+    /// A ledger that turned out to be damaged is set aside now, and begun anew.
     pub fn begin_pass(&mut self, now: Timestamp) {
         self.now = now;
+        match self.fault.take() {
+            Some(LedgerError::Damaged { reason, .. }) => self.begin_anew(&reason),
+            Some(LedgerError::Locked { .. } | LedgerError::Newer { .. }) | None => {}
+            // It may have passed; if not, the next statement finds out.
+            Some(LedgerError::Unreadable { .. } | LedgerError::Unwritable { .. }) => {}
+        }
+    }
+
+    fn begin_anew(&mut self, reason: &str) {
+        let (state, loaded) = self.state.begin_anew(reason, self.now);
+        *self = Self::new(state, loaded, self.settings.clone(), self.now);
     }
 
     /// What the source looked like when it was last read to its end; empty: never.
     pub fn stamp(&self, source: SourceId) -> &[u8] {
-        self.sources.get(&source).map_or(&[], |state| &state.stamp)
+        self.stamps.get(&source).map_or(&[], Vec::as_slice)
     }
 
     /// How far the source was read.
     pub fn cursor(&self, source: SourceId) -> Cursor {
-        self.sources
-            .get(&source)
-            .map(|state| state.cursor.clone())
-            .unwrap_or_default()
+        // From the beginning, if it can't be told: what is read again isn't counted again.
+        self.state.cursor(source).unwrap_or_default()
     }
 
     /// The sink for a source that is about to be read; `user` is the label of its home.
@@ -156,10 +198,8 @@ impl Ledger {
     /// # Errors
     /// Nothing could be written. It is kept in memory, counted, and tried again at the next commit.
     pub fn commit(&mut self) -> Result<(), LedgerError> {
-        for (id, pending) in std::mem::take(&mut self.pending) {
-            self.apply(id, pending);
-        }
-        Ok(())
+        self.apply_pending()?;
+        self.store()
     }
 
     /// Publishes what the pass found. `stores` and `scan` tell how the pass went; what is counted durably
@@ -171,103 +211,66 @@ impl Ledger {
         stores: BTreeMap<StoreKind, StoreStatus>,
     ) -> Arc<Snapshot> {
         self.now = now;
-        let _ = self.commit();
-        self.totals.publish(Publication {
-            now,
-            first: self.published_pass == 0,
-            zero_seen: self.last.as_ref().is_some_and(|last| last.was_seen()),
-            hold: self.settings.zero_hold,
-        });
-        self.published_pass = self.pass;
-        self.pass += 1;
+        let applied = self.apply_pending().and_then(|()| self.fold());
+        self.publish();
+        // Durable before it is shown: what was shown once must not fall after a crash.
+        if let Err(error) = applied.and_then(|()| self.store()) {
+            tracing::error!("{error}");
+        }
         let snapshot = Arc::new(self.picture(scan, stores));
         self.last = Some(Arc::clone(&snapshot));
         snapshot
     }
 
-    fn take(&mut self, statement: Statement, kind: StoreKind, user: Option<&Arc<str>>) {
-        let owner = self.owner(&statement);
-        let pending = self.pending.entry(owner).or_default();
-        if pending.name.is_empty() {
-            pending.name.clone_from(&statement.observation.scope);
-        }
-        if pending.user.is_none() {
-            pending.user = user.cloned();
-        }
-        pending.kind = Some(kind);
-        pending.statements.push(statement);
-    }
-
-    /// The scope that a statement belongs to: the one in which it was first made, else that of its session.
-    /// A statement of no known session joins the one that shares a key with it, whichever comes first.
-    fn owner(&mut self, statement: &Statement) -> ScopeId {
-        let observation = &statement.observation;
-        let keys = keys_of(&observation.fact);
-        if let Some(owner) = self.keys.owner(observation.id) {
-            return owner;
-        }
-        let shared = keys.iter().find_map(|&key| self.keys.owner(key));
-        let lone = observation.is_lone();
-        let own = Key::of("scope", &[&observation.scope]);
-        let owner = match shared.filter(|_| lone).or_else(|| self.keys.owner(own)) {
-            Some(owner) => owner,
-            None => {
-                let owner = ScopeId::new(self.next_scope, lone);
-                self.next_scope += 1;
-                self.keys.insert(own, owner);
-                owner
-            }
-        };
-        self.keys.insert(observation.id, owner);
-        for &key in keys {
-            match self.keys.owner(key) {
-                Some(other) if other == owner => {}
-                Some(other) if other.is_lone() && !owner.is_lone() => self.absorb(other, owner),
-                Some(_) => {}
-                None => self.keys.insert(key, owner),
-            }
-        }
-        owner
-    }
-
-    /// Makes the statements of `from` statements of `to`.
-    fn absorb(&mut self, from: ScopeId, to: ScopeId) {
-        let _ = (from, to);
-    }
-
-    fn apply(&mut self, id: ScopeId, pending: Pending) {
-        let now = self.now;
-        let scope = self.scopes.entry(id).or_insert_with(|| Scope {
-            name: pending.name,
-            user: pending.user,
-            first_seen: now,
-            ..Scope::default()
+    fn publish(&mut self) {
+        let meta = self.state.meta();
+        let first = meta.published_pass == 0;
+        self.totals.publish(Publication {
+            now: self.now,
+            first,
+            zero_seen: self.last.as_ref().is_some_and(|last| last.was_seen()),
+            hold: self.settings.zero_hold,
         });
-        if !scope.merge(pending.statements) {
-            return;
-        }
-        scope.touched = now;
-        let anchor = if scope.pass <= self.published_pass {
-            let released = |cell: &&cells::Cell| self.totals.is_released(cell.series, cell.measure);
-            scope.cells.iter().filter(released).copied().collect()
-        } else {
-            std::mem::take(&mut scope.anchor)
-        };
-        let old: Cells = scope.cells.clone();
-        let mut deriver = Deriver {
-            settings: &self.settings,
-            register: &mut self.register,
-            sets: &mut self.sets,
-        };
-        let duplicates = deriver.derive(id, scope, anchor);
-        scope.pass = self.pass;
-        self.totals.replace(&old, &scope.cells);
-        if let Some(kind) = pending.kind {
-            self.counters.of(kind).duplicates(duplicates);
+        let counted = std::mem::take(&mut self.counted);
+        if first || counted {
+            let meta = self.state.meta_mut();
+            meta.published_pass = meta.pass;
+            meta.pass += 1;
         }
     }
 
-    fn read_up_to(&mut self, source: SourceId, state: SourceState) {
-        self.sources.insert(source, state);
+    /// Writes all that changed, in one transaction.
+    fn store(&mut self) -> Result<(), LedgerError> {
+        let series = self
+            .totals
+            .iter()
+            .filter(|(_, counters)| counters.dirty)
+            .map(|(id, counters)| (id, self.sets.get(id), counters))
+            .collect();
+        let stores = self
+            .counters
+            .0
+            .iter()
+            .filter(|(_, counters)| counters.dirty)
+            .map(|(&kind, counters)| (kind, counters))
+            .collect();
+        let keys = self.keys.as_ref().map_or(&[][..], |keys| &keys.fresh);
+        self.state.commit(&Changes {
+            keys,
+            names: &self.register.fresh,
+            series,
+            stores,
+        })?;
+        if let Some(keys) = &mut self.keys {
+            keys.fresh.clear();
+        }
+        self.register.fresh.clear();
+        for (_, counters) in self.totals.iter_mut() {
+            counters.dirty = false;
+        }
+        for counters in self.counters.0.values_mut() {
+            counters.dirty = false;
+        }
+        Ok(())
     }
 }

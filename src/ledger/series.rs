@@ -34,6 +34,8 @@ pub(super) struct Counters {
     pub(super) by_measure: BTreeMap<Measure, Counter>,
     /// The first slot with a call.
     pub(super) first: Slot,
+    /// The newest call, as far as it isn't in the future.
+    pub(super) last_call: Option<Timestamp>,
     /// Changed since it was stored.
     pub(super) dirty: bool,
 }
@@ -92,6 +94,7 @@ impl SeriesTotals {
         let counters = self.0.entry(cell.series).or_insert_with(|| Counters {
             by_measure: BTreeMap::new(),
             first: cell.slot,
+            last_call: None,
             dirty: true,
         });
         counters.dirty = true;
@@ -120,6 +123,16 @@ impl SeriesTotals {
                     release: Release::Unpublished,
                 },
             })
+    }
+
+    /// A call of the series happened at `time`.
+    pub(super) fn called(&mut self, series: SeriesId, time: Timestamp) {
+        if let Some(counters) = self.0.get_mut(&series)
+            && counters.last_call < Some(time)
+        {
+            counters.last_call = Some(time);
+            counters.dirty = true;
+        }
     }
 
     /// Publishes what may be shown.
