@@ -25,7 +25,7 @@ const DECIMALS: u32 = 4;
 struct Column {
     title: &'static str,
     cell: fn(&Measures) -> String,
-    /// Left out where no row knows anything of it.
+    /// Left out where all of it is unknown or 0.
     optional: Option<Measure>,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn write(
 fn grid(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let keys = report.by.columns();
     let known = |measure: &Option<Measure>| {
-        measure.is_none_or(|measure| report.total.get(measure).is_some())
+        measure.is_none_or(|measure| report.total.get(measure).is_some_and(|sum| sum > 0))
     };
     let columns: Vec<&Column> = COLUMNS.iter().filter(|c| known(&c.optional)).collect();
     let line = |key: Vec<String>, measures: &Measures| -> Vec<String> {
@@ -180,22 +180,28 @@ fn footer(report: &Report, unattributed: Credits, out: &mut impl Write) -> io::R
     let amount = |measure| total.get(measure).filter(|&amount| amount > 0);
     let mut line = |title: &str, text: String| writeln!(out, "{title:<12}{text}");
     line("period", period(report))?;
-    if let Some(cost) = total.cost() {
-        let part = |measure| {
-            let part = total.get(measure).unwrap_or(0);
-            format!(
-                "{} USD{}",
-                Decimal::new(part, 12).rounded(DECIMALS),
-                share(part, cost)
-            )
-        };
-        let reported = part(Measure::CostReported);
-        line("reported", format!("{reported} as Copilot itself charged"))?;
-        let listed = part(Measure::CostListPrice);
-        line(
+    let bases = [
+        (
+            Measure::CostReported,
+            "reported",
+            "",
+            "as Copilot itself charged",
+        ),
+        (
+            Measure::CostListPrice,
             "list price",
-            format!("{ESTIMATE}{listed} from tokens, at the price of their day"),
-        )?;
+            ESTIMATE,
+            "from tokens, at the price of their day",
+        ),
+    ];
+    for (measure, title, mark, text) in bases {
+        if let (Some(part), Some(cost)) = (total.get(measure), total.cost()) {
+            let usd = Decimal::new(part, 12).rounded(DECIMALS);
+            line(
+                title,
+                format!("{mark}{usd} USD{} {text}", share(part, cost)),
+            )?;
+        }
     }
     if report.before_credits {
         let text = "before 2026-06-01 an equivalent, not a bill: Copilot charged premium requests";
