@@ -63,6 +63,11 @@ pub(super) fn settle<'a>(
     duplicates as u64
 }
 
+/// When a turn of unknown end is over at last.
+fn longest(start: Timestamp) -> Timestamp {
+    Timestamp(start.0.saturating_add(LONGEST_TURN_MS))
+}
+
 /// A turn, from all copies of it.
 #[derive(Debug)]
 struct Turn<'a> {
@@ -98,15 +103,19 @@ impl<'a> Turn<'a> {
         copies.sort_by_key(|copy| Reverse(richness(copy)));
         let best = copies.first()?;
         let told = || copies.iter().map(|copy| copy.fact);
+        let evidence = told().map(|fact| fact.evidence).max()?;
+        let start = told().filter_map(|fact| fact.start).min();
+        let end = told().filter_map(|fact| fact.end).max();
+        let at_most = start.filter(|_| is_conversation(evidence));
         let named = || told().filter_map(|fact| fact.provider.as_ref());
         Some(Self {
             id: best.id,
             surface: best.surface,
-            evidence: told().map(|fact| fact.evidence).max()?,
+            evidence,
             keys: told().flat_map(|fact| fact.keys.iter().copied()).collect(),
             fact: best.fact,
-            start: told().filter_map(|fact| fact.start).min(),
-            end: told().filter_map(|fact| fact.end).max(),
+            start,
+            end: end.or(at_most.map(longest)),
             model: told().find_map(|fact| fact.model.as_deref()),
             provider: named()
                 .find(|&provider| *provider != Provider::Copilot)
@@ -317,7 +326,7 @@ impl Reach {
             let Some(start) = start else {
                 return Self::Everything;
             };
-            let end = end.unwrap_or(Timestamp(start.0.saturating_add(LONGEST_TURN_MS)));
+            let end = end.unwrap_or(longest(start));
             reach = match reach {
                 Self::Between(first, last) => Self::Between(first.min(start), last.max(end)),
                 _ => Self::Between(start, end),
