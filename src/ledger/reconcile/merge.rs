@@ -48,6 +48,8 @@ pub(super) struct Call<'a> {
     pub(super) members: Vec<usize>,
     /// Of what kinds they are.
     pub(super) evidence: Kinds,
+    /// Some statement has an identity that other stores share.
+    pub(super) is_keyed: bool,
     pub(super) surface: Surface,
     pub(super) count: u64,
     pub(super) time: Option<Timestamp>,
@@ -77,6 +79,7 @@ impl<'a> Call<'a> {
         Self {
             members: Vec::new(),
             evidence: Kinds::default(),
+            is_keyed: false,
             surface,
             count: 1,
             time: None,
@@ -114,6 +117,7 @@ impl<'a> Call<'a> {
         Some(Self {
             members,
             evidence: told().map(|fact| fact.evidence).collect(),
+            is_keyed: told().any(|fact| !fact.keys.is_empty()),
             time: timed.and_then(|fact| fact.time),
             finished: timed.and_then(finished),
             model: told().find_map(|fact| fact.model.as_deref()),

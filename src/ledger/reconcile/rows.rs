@@ -43,7 +43,7 @@ const SAME_SECONDS_MS: u64 = 10_000;
 const SAME_CALL_MS: u64 = 120_000;
 
 /// In this order: what joins for better reasons comes first.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 17] = [
     Rule {
         left: is_compaction_event,
         right: |call| is_free_row(call) && call.is_compaction(),
@@ -84,33 +84,44 @@ const RULES: [Rule; 15] = [
         alike: Alike::Figures,
         within_ms: SAME_CALL_MS,
     },
-    // The span may name the model as the provider does.
     Rule {
-        left: is_span_without_row,
-        right: is_row_without_span,
-        alike: Alike::Tokens,
+        left: is_message_alone,
+        right: is_row_without_message,
+        alike: Alike::ModelAndOutput,
         within_ms: SAME_CALL_MS,
     },
     Rule {
-        left: is_message_alone,
+        left: is_message_without_key,
         right: lacks_message,
         alike: Alike::ModelAndOutput,
         within_ms: SAME_CALL_MS,
     },
     Rule {
         left: |call| is_message_like(call) && !call.has(Evidence::StoreRow),
-        right: |call| is_row_without_span(call) && lacks_message(call),
+        right: |call| is_row_without_span(call) && is_row_without_message(call),
         alike: Alike::Model,
         within_ms: SAME_CALL_MS,
     },
     Rule {
         left: is_message_alone,
+        right: is_row_without_message,
+        alike: Alike::Model,
+        within_ms: SAME_CALL_MS,
+    },
+    Rule {
+        left: is_message_without_key,
         right: lacks_message,
         alike: Alike::Model,
         within_ms: SAME_CALL_MS,
     },
     Rule {
         left: |call| is_message_alone(call) && call.model.is_none(),
+        right: is_row_without_message,
+        alike: Alike::Time,
+        within_ms: SAME_CALL_MS,
+    },
+    Rule {
+        left: |call| is_message_without_key(call) && call.model.is_none(),
         right: lacks_message,
         alike: Alike::Time,
         within_ms: SAME_CALL_MS,
@@ -180,6 +191,15 @@ fn is_row_without_span(call: &Call<'_>) -> bool {
 
 fn is_message_alone(call: &Call<'_>) -> bool {
     call.evidence.is_only(Evidence::Message)
+}
+
+/// Old clients' messages have no key; with one, a span or record of another key is another call.
+fn is_message_without_key(call: &Call<'_>) -> bool {
+    is_message_alone(call) && !call.is_keyed
+}
+
+fn is_row_without_message(call: &Call<'_>) -> bool {
+    is_free_call_row(call) && !call.has(Evidence::Message)
 }
 
 /// A message, or a span that tells no more than one.

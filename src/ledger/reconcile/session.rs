@@ -11,8 +11,8 @@ use super::ResolvedCall;
 use super::facts::{Facts, Stated, is_cli};
 use super::merge::Call;
 
-/// A model's name as stores spell it, reduced to what they have in common: `vendor/` before it, dots for
-/// dashes and capitals don't matter.
+/// A model's name as stores spell it, reduced to what they have in common: `vendor/` before it, the date of
+/// its release after it, dots for dashes and capitals don't matter.
 pub(super) fn model_key(model: &str) -> Key {
     let name = model.rsplit('/').next().unwrap_or(model);
     let name: String = name
@@ -25,7 +25,28 @@ pub(super) fn model_key(model: &str) -> Key {
             }
         })
         .collect();
-    Key::of("model", &[&name])
+    Key::of("model", &[without_date(&name)])
+}
+
+/// Without `-20260305` or `-2026-03-05` at the end.
+fn without_date(name: &str) -> &str {
+    let is_digits =
+        |text: &str, count| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = name.rsplitn(4, '-');
+    let last = parts.next().unwrap_or_default();
+    if is_digits(last, 8) {
+        return name
+            .strip_suffix(last)
+            .map_or(name, |rest| rest.trim_end_matches('-'));
+    }
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(month), Some(year), Some(rest))
+            if is_digits(last, 2) && is_digits(month, 2) && is_digits(year, 4) =>
+        {
+            rest
+        }
+        _ => name,
+    }
 }
 
 /// The labels of a session.
@@ -183,4 +204,28 @@ fn told<'f, 'a: 'f, F>(
         let (model, provider) = names(stated.fact);
         model.zip(provider)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_told_by_what_their_spellings_have_in_common() {
+        for (a, b) in [
+            ("claude-haiku-4.5", "claude-haiku-4-5-20251001"),
+            ("gpt-5.4", "GPT-5.4-2026-03-05"),
+            ("copilot/gpt-5-mini", "gpt-5-mini"),
+            ("customendpoint/Fake/demo-large", "demo-large"),
+        ] {
+            assert_eq!(model_key(a), model_key(b), "{a} {b}");
+        }
+        for (a, b) in [
+            ("claude-opus-4.6", "claude-opus-4"),
+            ("gpt-5.4", "gpt-5.4-mini"),
+            ("20260305", ""),
+        ] {
+            assert_ne!(model_key(a), model_key(b), "{a} {b}");
+        }
+    }
 }
