@@ -70,6 +70,8 @@ pub fn readers() -> Vec<Box<dyn Reader>> {
         Box::new(vscode::Transcripts),
         Box::new(vscode::DebugLogs),
         Box::new(vscode::AgentTraces),
+        Box::new(vscode::OtelOutfile),
+        Box::new(vscode::SessionStore),
         Box::new(jetbrains::JetBrains),
     ]
 }

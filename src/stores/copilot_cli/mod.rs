@@ -15,7 +15,7 @@ use super::Home;
 pub(super) use desktop::Desktop;
 pub(super) use events::Events;
 pub(super) use otel_file::OtelFile;
-pub(super) use session_store::SessionStore;
+pub(super) use session_store::{SessionStore, read as read_session_store};
 
 /// The CLI's folder: `COPILOT_HOME` where it is set, else `.copilot` in the home folder, on every system.
 fn root(home: &Home) -> PathBuf {

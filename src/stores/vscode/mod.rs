@@ -8,9 +8,11 @@ mod layout;
 mod lean;
 mod mark;
 mod model;
+mod otel_outfile;
 mod requests;
 mod roots;
 mod session;
+mod session_store;
 mod skim;
 mod span_tables;
 #[cfg(test)]
@@ -21,4 +23,6 @@ mod workspace;
 pub(crate) use agent_traces::AgentTraces;
 pub(crate) use chat_sessions::ChatSessions;
 pub(crate) use debug_logs::DebugLogs;
+pub(crate) use otel_outfile::OtelOutfile;
+pub(crate) use session_store::SessionStore;
 pub(crate) use transcripts::Transcripts;
