@@ -60,6 +60,23 @@ pub(super) enum Listener {
     Unix(std::os::unix::net::UnixListener, PathBuf),
 }
 
+/// Who can connect to a listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// This machine, web pages in its browsers among it.
+    Loopback,
+    /// Who may open a file of this machine.
+    Socket,
+    /// Anybody.
+    Network,
+}
+
+impl Origin {
+    pub(super) fn is_local(self) -> bool {
+        self != Self::Network
+    }
+}
+
 impl ListenAddress {
     pub(super) fn bind(&self) -> io::Result<Listener> {
         let listener = match self {
@@ -106,14 +123,14 @@ fn bind_unix(path: &std::path::Path) -> io::Result<std::os::unix::net::UnixListe
 }
 
 impl Listener {
-    /// Only this machine can connect.
-    pub(super) fn is_local(&self) -> bool {
+    pub(super) fn origin(&self) -> Origin {
         match self {
-            Self::Tcp(listener) => listener
-                .local_addr()
-                .is_ok_and(|address| is_loopback(address.ip())),
+            Self::Tcp(listener) => match listener.local_addr() {
+                Ok(address) if is_loopback(address.ip()) => Origin::Loopback,
+                _ => Origin::Network,
+            },
             #[cfg(unix)]
-            Self::Unix(..) => true,
+            Self::Unix(..) => Origin::Socket,
         }
     }
 }
@@ -184,7 +201,7 @@ mod tests {
         drop(address.bind().unwrap());
         let listening = address.bind().unwrap();
         assert!(address.bind().is_err(), "somebody listens");
-        assert!(listening.is_local());
+        assert_eq!(listening.origin(), Origin::Socket);
         let file = folder.path().join("f");
         std::fs::write(&file, "precious").unwrap();
         assert!(ListenAddress::Unix(file.clone()).bind().is_err());

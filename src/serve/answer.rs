@@ -8,6 +8,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Version};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use super::address::Origin;
 use super::body::Payload;
 use super::connection::Progress;
 use super::crowd::Crowd;
@@ -62,19 +63,19 @@ impl Desk {
         self.renderer.recorder.http(Route::Metrics.as_str(), 503, 0);
     }
 
-    /// Answers `request`. `guarded`: only to loopback names.
+    /// Answers `request`, which came in by a listener of the given kind.
     pub(super) async fn answer<B>(
         &self,
         request: Request<B>,
         progress: &Arc<Progress>,
-        guarded: bool,
+        origin: Origin,
     ) -> Response<Payload> {
         progress.request();
         let settings = self.web_config.settings();
         let route = self.route(request.uri().path());
-        let mut response = match self.refusal(&request, &settings, guarded).await {
+        let mut response = match self.refusal(&request, &settings, origin).await {
             Some(refusal) => refusal,
-            None => self.admitted(&request, route).await,
+            None => self.admitted(&request, route, origin).await,
         };
         let headers = response.headers_mut();
         headers.insert(
@@ -104,7 +105,7 @@ impl Desk {
         &self,
         request: &Request<B>,
         settings: &Settings,
-        guarded: bool,
+        origin: Origin,
     ) -> Option<Response<Payload>> {
         if settings
             .rate_limit
@@ -117,7 +118,9 @@ impl Desk {
         if host.is_none() && request.version() == Version::HTTP_11 {
             return Some(plain(StatusCode::BAD_REQUEST, "no Host header\n"));
         }
-        if guarded && !host::is_allowed(host.map(HeaderValue::as_bytes), &self.allowed_hosts) {
+        if origin == Origin::Loopback
+            && !host::is_allowed(host.map(HeaderValue::as_bytes), &self.allowed_hosts)
+        {
             let text = "this exporter answers only to loopback names (see web.allowed_hosts)\n";
             return Some(plain(StatusCode::FORBIDDEN, text));
         }
@@ -135,7 +138,12 @@ impl Desk {
         None
     }
 
-    async fn admitted<B>(&self, request: &Request<B>, route: Route) -> Response<Payload> {
+    async fn admitted<B>(
+        &self,
+        request: &Request<B>,
+        route: Route,
+        origin: Origin,
+    ) -> Response<Payload> {
         if route == Route::Nowhere {
             return plain(StatusCode::NOT_FOUND, "not found\n");
         }
@@ -149,7 +157,7 @@ impl Desk {
             Route::Metrics => self.metrics(request.headers()).await,
             Route::Healthy => plain(StatusCode::OK, "healthy\n"),
             Route::Ready => self.ready(),
-            Route::Page => self.page(),
+            Route::Page => self.page(origin),
             Route::Nowhere => plain(StatusCode::NOT_FOUND, "not found\n"),
         }
     }
@@ -222,8 +230,8 @@ impl Desk {
         }
     }
 
-    fn page(&self) -> Response<Payload> {
-        let html = page::render(&self.snapshot(), &self.telemetry_path);
+    fn page(&self, origin: Origin) -> Response<Payload> {
+        let html = page::render(&self.snapshot(), &self.telemetry_path, origin.is_local());
         let mut response = Response::new(Payload::new(vec![html.into()]));
         let headers = response.headers_mut();
         let fixed: [(HeaderName, &str); 5] = [

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-use super::address::Listener;
+use super::address::{Listener, Origin};
 use super::answer::Desk;
 use super::connection::{Progress, Watched};
 use super::{Limits, Server};
@@ -30,7 +30,7 @@ impl Server {
         let mut socket_files = Vec::new();
         for listener in self.listeners {
             let door = Arc::new(Door {
-                guarded: matches!(listener, Listener::Tcp(_)) && listener.is_local(),
+                origin: listener.origin(),
                 desk: self.desk.clone(),
                 limits: self.limits,
                 seen: self.seen.clone(),
@@ -98,8 +98,7 @@ struct Door {
     limits: Limits,
     seen: Arc<Notify>,
     ending: watch::Receiver<bool>,
-    /// Answers only to loopback names.
-    guarded: bool,
+    origin: Origin,
 }
 
 impl Door {
@@ -164,7 +163,7 @@ impl Door {
             progress: progress.clone(),
         };
         let service = service_fn(async |request| {
-            let answer = self.desk.answer(request, progress, self.guarded).await;
+            let answer = self.desk.answer(request, progress, self.origin).await;
             Ok::<_, std::convert::Infallible>(answer)
         });
         // Time limits are those of `Progress`, which know a slow head from an idle connection.

@@ -121,7 +121,9 @@ impl Server {
             })?);
         }
         let settings = web_config.settings();
-        if let Some(open) = listeners.iter().find(|listener| !listener.is_local())
+        if let Some(open) = listeners
+            .iter()
+            .find(|listener| !listener.origin().is_local())
             && settings.users.is_none()
         {
             tracing::warn!(

@@ -1,6 +1,7 @@
 //! The HTTP server as its clients see it.
 
 mod limits;
+mod page;
 mod routes;
 mod scrapes;
 mod server;
