@@ -2,7 +2,7 @@
 
 use super::{CommandError, Setup, print, progress};
 use crate::cli::OnceArgs;
-use crate::metrics::{ConstantLabels, Recorder, families};
+use crate::metrics::{ConstantLabels, Exporter, Recorder, families};
 use crate::outlets::{Format, textfile};
 
 pub(super) fn run(setup: &Setup, args: &OnceArgs) -> Result<(), CommandError> {
@@ -11,7 +11,11 @@ pub(super) fn run(setup: &Setup, args: &OnceArgs) -> Result<(), CommandError> {
     let recorder = Recorder::new();
     let mut scanner = setup.scanner()?;
     let snapshot = scanner.pass(&mut progress::on_terminal());
-    let exporter = (!setup.config.web.disable_exporter_metrics).then(|| recorder.exporter());
+    // Not `process_*`: node_exporter, which reads the file, has these names for itself.
+    let exporter = (!setup.config.web.disable_exporter_metrics).then(|| Exporter {
+        process: None,
+        ..recorder.exporter()
+    });
     let text = Format::Text.render(&families(&snapshot, &labels, exporter.as_ref()));
     match &args.output {
         Some(path) => textfile::replace(path, &text).map_err(|error| {
