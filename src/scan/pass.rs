@@ -323,9 +323,9 @@ impl Problem {
     }
 }
 
-/// What this version can't read is told, but is no failure of a store that it can.
+/// What this version can't read, or could only salvage, is told, but is no failure of a store that it can.
 fn is_down(reason: &Reason) -> bool {
-    !matches!(reason, Reason::Unsupported(_))
+    !matches!(reason, Reason::Unsupported(_) | Reason::Salvaged(_))
 }
 
 struct Work<'a> {

@@ -127,6 +127,9 @@ pub enum Reason {
     /// Recognised, but this version can't read it.
     #[error("not supported: {0}")]
     Unsupported(String),
+    /// Too damaged to be read as what it is; what its bytes still told was observed.
+    #[error("damaged: {0}")]
+    Salvaged(String),
 }
 
 /// How far a source was read: the reader's own state, opaque to everybody else.

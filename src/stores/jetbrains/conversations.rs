@@ -83,6 +83,7 @@ pub(super) struct Turn {
     /// Hashes of the first round, the first two, and so on, where the rounds are of an old plugin: there a
     /// longer document contains a former one.
     prefixes: Vec<u64>,
+    /// Of the replies, else of all that the turn holds.
     content: u64,
 }
 
@@ -109,8 +110,10 @@ impl Turn {
             plain,
             model,
             is_error,
+            content,
             ..
         } = found;
+        self.content = content;
         self.is_error = is_error || reply.is_error;
         self.model = model.or(reply.model);
         let rounds = &reply.rounds;
@@ -149,7 +152,9 @@ impl Turn {
             hash.update(b"\n");
         }
         self.units += u64::saturating_sub(filled, 1);
-        self.content = hash.digest();
+        if filled > 0 {
+            self.content = hash.digest();
+        }
     }
 
     /// Nothing was answered and nothing failed: a pending turn, or one of sidecar records alone.
@@ -297,6 +302,34 @@ fn turn(root: Value<'_>, found: Found<'_>, session: Option<&Session>) -> Option<
     (!turn.is_nothing()).then_some(turn)
 }
 
+/// The turn that contents without a document around them tell of, and its replies.
+pub(super) fn of_contents(text: &str) -> Option<(Turn, String)> {
+    let mut found = Found::default();
+    found.text(text, "contents", false);
+    let replies: Vec<&str> = match found.reply.rounds.is_empty() {
+        true => found
+            .reply
+            .markdown
+            .iter()
+            .map(|(_, text)| text.as_str())
+            .collect(),
+        false => found
+            .reply
+            .rounds
+            .iter()
+            .map(|round| round.reply.as_str())
+            .collect(),
+    };
+    let replies = replies.into_iter().filter(|reply| !reply.is_empty());
+    let joined = replies.collect::<Vec<_>>().join("\n");
+    let mut turn = Turn {
+        files: found.files.clone(),
+        ..Turn::default()
+    };
+    turn.take(found);
+    (!turn.is_nothing()).then_some((turn, joined))
+}
+
 /// What is found in the fields of a turn.
 #[derive(Default)]
 struct Found<'d> {
@@ -313,6 +346,7 @@ struct Found<'d> {
     ids: Vec<String>,
     files: Vec<String>,
     broken: u32,
+    content: u64,
     /// Older sessions hold their turns.
     inner: Vec<Value<'d>>,
 }
@@ -364,7 +398,11 @@ impl<'d> Found<'d> {
             }
         }
         let mut contents = Contents::default();
-        match contents.add(text) {
+        let form = contents.add(text);
+        if form == Form::Contents {
+            self.content ^= xxhash_rust::xxh3::xxh3_64(text.as_bytes());
+        }
+        match form {
             Form::Contents if contents.has_subgraph || !contents.rounds.is_empty() || answers => {
                 self.reply.merge(contents);
             }

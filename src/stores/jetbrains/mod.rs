@@ -12,6 +12,7 @@ pub mod mvstore;
 mod nitrite;
 mod project;
 mod roots;
+mod salvage;
 mod seen;
 mod store;
 

@@ -143,7 +143,7 @@ fn maps<R: ReadAt>(store: &Store<R>, entity: Entity) -> impl Iterator<Item = &st
 }
 
 impl Sessions {
-    fn add(&mut self, session: Session) {
+    pub(super) fn add(&mut self, session: Session) {
         // The same session in a second map fills in what the first doesn't tell.
         let known = self.by_id.entry(session.id.clone()).or_default();
         let before = std::mem::take(known);
@@ -226,7 +226,7 @@ fn hash(value: &impl Hash) -> u64 {
 }
 
 /// Project names that a store knows.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Names {
     pub(super) by_conversation: BTreeMap<String, String>,
     pub(super) all: BTreeSet<String>,

@@ -81,11 +81,6 @@ impl Seen {
         };
     }
 
-    /// The file can't be walked, and its bytes were searched.
-    pub(super) fn salvaged(&mut self) {
-        self.version = VERSION;
-    }
-
     /// The time of a turn that has none: when it was first seen, for good.
     pub(super) fn first_seen(&mut self, turn: u64, now: i64) -> i64 {
         if let Some(&first) = self.undated.get(&turn) {

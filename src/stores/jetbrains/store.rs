@@ -11,6 +11,7 @@ use super::mvstore::{self, Store};
 use super::nitrite::{Names, Sessions, Walk};
 use super::project::GitRoots;
 use super::roots;
+use super::salvage;
 use super::seen::Seen;
 use crate::stores::files::open_regular;
 use crate::stores::{Cursor, Discovery, Home, Reader, Reason, Sink, Source, StoreError, StoreKind};
@@ -59,7 +60,8 @@ impl Reader for JetBrains {
             let read = Store::open(file).and_then(|store| {
                 let mut walk = Walk::sessions(&store)?;
                 walk.sessions.join(&siblings);
-                let mut told = Teller::new(home, &source.path, first_seen, sink);
+                let evidence = Evidence::Nitrite;
+                let mut told = Teller::new(home, &source.path, evidence, first_seen, sink);
                 told.sessions(&walk.sessions, &before);
                 walk.turns(&store, &mut seen, &mut |turn, sessions, seen| {
                     told.turn(turn, sessions, seen);
@@ -75,10 +77,59 @@ impl Reader for JetBrains {
                 }
                 Err(mvstore::Error::Io(error)) => return Err(fail(io_reason(error))),
                 Err(_) if moved() => {}
-                Err(error) => return Err(fail(Reason::Corrupt(error.to_string()))),
+                Err(error) if before.walked => {
+                    return Err(fail(Reason::Corrupt(error.to_string())));
+                }
+                Err(error) => {
+                    let salvaged = salvage(home, source, &siblings, sink);
+                    let found = salvaged.map_err(|error| fail(io_reason(error)))?;
+                    return Err(fail(match found {
+                        true => Reason::Salvaged(format!(
+                            "{error}; what its bytes still hold is counted as estimated"
+                        )),
+                        false => Reason::Corrupt(error.to_string()),
+                    }));
+                }
             }
         }
     }
+}
+
+/// States what the bytes of a file hold that can't be walked; `false` if that is nothing.
+fn salvage(
+    home: &Home,
+    source: &Source,
+    siblings: &[Names],
+    sink: &mut dyn Sink,
+) -> io::Result<bool> {
+    let (file, metadata) = open_regular(&home.dir, &source.path)?;
+    let found = salvage::search(&file)?;
+    sink.bytes_read(found.bytes);
+    let is_something = !found.turns.is_empty() || !found.is_nameless();
+    let (mut sessions, names) = sessions(found.sessions, found.names);
+    let siblings = siblings.iter().cloned();
+    sessions.join(&siblings.chain([names]).collect::<Vec<_>>());
+    let mut seen = Seen::default();
+    let first_seen = first_seen(&metadata);
+    let mut told = Teller::new(home, &source.path, Evidence::Salvage, first_seen, sink);
+    told.sessions(&sessions, &seen);
+    for turn in found.turns {
+        told.turn(turn, &sessions, &mut seen);
+    }
+    Ok(is_something)
+}
+
+/// What was salvaged of sessions, and the names that belong to none of them.
+fn sessions(all: Vec<Session>, names: Vec<String>) -> (Sessions, Names) {
+    let mut sessions = Sessions::default();
+    for session in all {
+        sessions.add(session);
+    }
+    let names = Names {
+        all: names.into_iter().collect(),
+        ..Names::default()
+    };
+    (sessions, names)
 }
 
 fn told_damage(walk: &Walk, sink: &mut dyn Sink) {
@@ -120,20 +171,33 @@ fn first_seen(metadata: &Metadata) -> i64 {
         .map_or(now, |millis| millis.min(now))
 }
 
-/// What a sibling store knows of project names; one that can't be read knows none.
+/// What a sibling store knows of project names; one that can't be read at all knows none.
 fn names(root: &Path, path: &Path) -> Names {
     let Ok((file, _)) = open_regular(root, path) else {
         return Names::default();
     };
-    let store = Store::open(file);
-    let walk = store.and_then(|store: Store<File>| Ok(Walk::sessions(&store)?));
-    walk.map_or_else(|_| Names::default(), |walk| Names::of(&walk.sessions))
+    let walked = Store::open(&file).and_then(|store| Ok(Walk::sessions(&store)?));
+    match walked {
+        Ok(walk) => Names::of(&walk.sessions),
+        Err(mvstore::Error::Io(_)) => Names::default(),
+        Err(_) => salvage::search(&file).map_or_else(
+            |_| Names::default(),
+            |found| {
+                let (sessions, mut names) = sessions(found.sessions, found.names);
+                let known = Names::of(&sessions);
+                names.by_conversation = known.by_conversation;
+                names.all.extend(known.all);
+                names
+            },
+        ),
+    }
 }
 
 /// Turns what is read into statements.
 struct Teller<'t> {
     home: &'t Home,
     path: String,
+    evidence: Evidence,
     first_seen: i64,
     roots: GitRoots,
     /// Calls and length of what was told of a turn: of two documents about it the richer one counts.
@@ -142,10 +206,17 @@ struct Teller<'t> {
 }
 
 impl<'t> Teller<'t> {
-    fn new(home: &'t Home, path: &Path, first_seen: i64, sink: &'t mut dyn Sink) -> Self {
+    fn new(
+        home: &'t Home,
+        path: &Path,
+        evidence: Evidence,
+        first_seen: i64,
+        sink: &'t mut dyn Sink,
+    ) -> Self {
         Self {
             home,
             path: path.to_string_lossy().into_owned(),
+            evidence,
             first_seen,
             roots: GitRoots::default(),
             told: HashMap::new(),
@@ -205,7 +276,7 @@ impl<'t> Teller<'t> {
         let model = turn.model.clone();
         let fact = if turn.calls == 0 {
             Fact::Failure(FailureFact {
-                evidence: Evidence::Nitrite,
+                evidence: self.evidence,
                 keys,
                 time: Some(time),
                 model,
@@ -215,7 +286,7 @@ impl<'t> Teller<'t> {
             })
         } else {
             Fact::Turn(TurnFact {
-                evidence: Evidence::Nitrite,
+                evidence: self.evidence,
                 keys,
                 start: Some(time),
                 end: None,

@@ -103,6 +103,16 @@ impl ReadAt for File {
     }
 }
 
+impl ReadAt for &File {
+    fn size(&self) -> io::Result<u64> {
+        ReadAt::size(*self)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        ReadAt::read_at(*self, buffer, offset)
+    }
+}
+
 impl ReadAt for &[u8] {
     fn size(&self) -> io::Result<u64> {
         Ok(self.len() as u64)
