@@ -11,7 +11,9 @@ mod registry;
 mod sqlite;
 #[cfg(test)]
 mod testing;
+mod visual_studio;
 mod vscode;
+mod xcode;
 
 use std::path::{Path, PathBuf};
 
@@ -40,6 +42,11 @@ pub struct Home {
 }
 
 impl Home {
+    /// The user's own home: only there does the environment count. Another may be a copy from any system.
+    pub fn is_own(&self) -> bool {
+        !self.env.is_empty()
+    }
+
     /// An environment variable that is set and not empty.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.env

@@ -1,6 +1,6 @@
 //! All stores, in one list. A new store is one new file and one line here.
 
-use super::{Reader, copilot_cli, jetbrains, vscode};
+use super::{Reader, copilot_cli, jetbrains, visual_studio, vscode, xcode};
 
 /// The label `store`.
 #[derive(
@@ -73,5 +73,8 @@ pub fn readers() -> Vec<Box<dyn Reader>> {
         Box::new(vscode::OtelOutfile),
         Box::new(vscode::SessionStore),
         Box::new(jetbrains::JetBrains),
+        Box::new(jetbrains::Partitions),
+        Box::new(visual_studio::VisualStudio),
+        Box::new(xcode::Xcode),
     ]
 }

@@ -10,10 +10,12 @@ mod java_writer;
 mod modified_utf8;
 pub mod mvstore;
 mod nitrite;
+mod partitions;
 mod project;
 mod roots;
 mod salvage;
 mod seen;
 mod store;
 
+pub(super) use partitions::Partitions;
 pub(super) use store::JetBrains;

@@ -13,20 +13,19 @@ pub(super) fn roots(home: &Home) -> Vec<PathBuf> {
     let below = |part: &str| home.dir.join(part);
     let set = |name: &str, part: &str| home.var(name).map_or_else(|| below(part), PathBuf::from);
     let xdg = home.var("XDG_CONFIG_HOME").map(PathBuf::from);
-    let xdg = xdg.filter(|path| path.is_absolute());
-    let mut folders = match home.os {
-        Os::Linux | Os::MacOs => vec![below(".config")],
-        Os::Windows => vec![
-            set("LOCALAPPDATA", "AppData/Local"),
-            set("APPDATA", "AppData/Roaming"),
-        ],
+    let unix = std::iter::once(below(".config")).chain(xdg.filter(|path| path.is_absolute()));
+    let mac = below("Library/Application Support");
+    let windows = [
+        set("LOCALAPPDATA", "AppData/Local"),
+        set("APPDATA", "AppData/Roaming"),
+    ];
+    let mut folders: Vec<PathBuf> = match home.os {
+        _ if !home.is_own() => unix.chain([mac]).chain(windows).collect(),
+        Os::Linux => unix.collect(),
+        Os::MacOs => unix.chain([mac]).collect(),
+        Os::Windows => windows.into(),
     };
-    if home.os == Os::MacOs {
-        folders.push(below("Library/Application Support"));
-    }
-    if home.os != Os::Windows {
-        folders.extend(xdg.filter(|path| *path != folders[0]));
-    }
+    folders.dedup();
     folders
         .into_iter()
         .map(|folder| folder.join("github-copilot"))
@@ -114,37 +113,36 @@ mod tests {
 
     #[test]
     fn roots_of_all_systems() {
-        let paths = |home: &Home| {
-            let roots = roots(home).into_iter();
+        let paths = |os: Os, env: &[(&str, &str)]| {
+            let roots = roots(&home(os, env)).into_iter();
             roots
-                .map(|root| root.display().to_string())
+                .map(|root| root.parent().unwrap().display().to_string())
                 .collect::<Vec<_>>()
         };
+        let own = ("HOME", "/home/u");
+        let config = "/home/u/.config";
+        let support = "/home/u/Library/Application Support";
+        let (local, roaming) = ("/home/u/AppData/Local", "/home/u/AppData/Roaming");
+        assert_eq!(paths(Os::Linux, &[own]), [config]);
         assert_eq!(
-            paths(&home(Os::Linux, &[])),
-            ["/home/u/.config/github-copilot"]
+            paths(Os::Linux, &[("XDG_CONFIG_HOME", "/xdg")]),
+            [config, "/xdg"]
+        );
+        assert_eq!(paths(Os::Linux, &[("XDG_CONFIG_HOME", config)]), [config]);
+        assert_eq!(
+            paths(Os::Linux, &[("XDG_CONFIG_HOME", "relative")]),
+            [config]
+        );
+        assert_eq!(paths(Os::MacOs, &[own]), [config, support]);
+        assert_eq!(paths(Os::Windows, &[own]), [local, roaming]);
+        assert_eq!(
+            paths(Os::Windows, &[("APPDATA", "/roam")]),
+            [local, "/roam"]
         );
         assert_eq!(
-            paths(&home(Os::Linux, &[("XDG_CONFIG_HOME", "/xdg")])),
-            ["/home/u/.config/github-copilot", "/xdg/github-copilot"]
-        );
-        assert_eq!(
-            paths(&home(Os::Linux, &[("XDG_CONFIG_HOME", "relative")])),
-            ["/home/u/.config/github-copilot"]
-        );
-        assert_eq!(
-            paths(&home(Os::MacOs, &[])),
-            [
-                "/home/u/.config/github-copilot",
-                "/home/u/Library/Application Support/github-copilot"
-            ]
-        );
-        assert_eq!(
-            paths(&home(Os::Windows, &[("APPDATA", "/roam")])),
-            [
-                "/home/u/AppData/Local/github-copilot",
-                "/roam/github-copilot"
-            ]
+            paths(Os::Linux, &[]),
+            [config, support, local, roaming],
+            "a copy"
         );
     }
 
