@@ -1,0 +1,137 @@
+//! `report` on a genuine session whose provider told what each call cost (`fixtures/copilot-cli/provider-cost`):
+//! two models, a sub-agent and a resumed run.
+
+mod support;
+
+use std::fs;
+use std::process::{Command, Output};
+
+use support::exporter::PROGRAM;
+use support::home::Home;
+use support::tools::root;
+
+/// The provider's bill in nano-AIU, from its own log of the three and two calls.
+const GPT_5_4: u64 = 1_699_500_000 + 178_450_000 + 178_950_000;
+const GPT_5_MINI: u64 = 510_875_000 + 70_250_000;
+
+const EVENTS: &str = ".copilot/session-state/ce66e962-5ead-4c39-bca5-f00d160460e0/events.jsonl";
+
+/// As it was written: by a client whose provider is the user's own.
+fn own_provider() -> Home {
+    let home = Home::new().with("copilot-cli/provider-cost/home", ".");
+    home.write("config.toml", "time_zone = \"Europe/Berlin\"\n");
+    home
+}
+
+/// The same session, had Copilot been the provider.
+fn copilot() -> Home {
+    let home = own_provider();
+    let genuine = root()
+        .join("fixtures/copilot-cli/provider-cost/home")
+        .join(EVENTS);
+    let events = fs::read_to_string(genuine).expect("a fixture");
+    let signed_in = events.replace("\"isByok\":true", "\"isByok\":false");
+    assert_ne!(events, signed_in);
+    home.write(EVENTS, signed_in);
+    home
+}
+
+fn run(home: &Home, arguments: &[&str]) -> Output {
+    Command::new(PROGRAM)
+        .arg("report")
+        .args(arguments)
+        .arg("--no-state")
+        .arg("--home")
+        .arg(home.path())
+        .arg("--config")
+        .arg(home.path().join("config.toml"))
+        .output()
+        .expect("the report")
+}
+
+fn text(home: &Home, arguments: &[&str]) -> String {
+    let output = run(home, arguments);
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn json(home: &Home, arguments: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&text(home, &[arguments, &["--json"]].concat())).expect("JSON")
+}
+
+/// One nano-AIU is 1e-9 credits and 1e-11 dollars.
+fn digits(nano_aiu: u64, places: usize) -> String {
+    let unit = 10_u64.pow(places as u32);
+    let digits = format!("{}.{:0places$}", nano_aiu / unit, nano_aiu % unit);
+    digits.trim_end_matches('0').to_owned()
+}
+
+#[test]
+fn what_copilot_charged_adds_up_to_the_bill() {
+    let home = copilot();
+    let text = text(&home, &["--by", "model", "--json"]);
+    for nano in [GPT_5_4, GPT_5_MINI, GPT_5_4 + GPT_5_MINI] {
+        for figure in ["cost_usd", "cost_reported_usd"] {
+            let line = format!("\"{figure}\": {},", digits(nano, 11));
+            assert!(text.contains(&line), "{line} in {text}");
+        }
+        let line = format!("\"ai_credits\": {},", digits(nano, 9));
+        assert!(text.contains(&line), "{line} in {text}");
+    }
+    let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(report["total"]["calls"], 5);
+    assert_eq!(
+        report["total"]["cost_list_price_usd"],
+        serde_json::Value::Null
+    );
+}
+
+/// (13,268 × 2.50 + 26,112 × 0.25 + 72 × 15) / 1e6 and (3,977 × 0.25 + 3,840 × 0.025 + 36 × 2) / 1e6 dollars.
+#[test]
+fn what_the_users_own_provider_charges_is_the_list_price() {
+    let home = own_provider();
+    let report = json(&home, &["--by", "model"]);
+    let rows = report["rows"].as_array().expect("rows");
+    for (row, (model, usd)) in rows
+        .iter()
+        .zip([("gpt-5.4", 0.040_778), ("gpt-5-mini", 0.001_162_25)])
+    {
+        assert_eq!(row["model"], model);
+        assert_eq!(row["cost_usd"], usd);
+        assert_eq!(row["cost_list_price_usd"], usd);
+        assert_eq!(row["cost_reported_usd"], serde_json::Value::Null);
+        assert_eq!(row["ai_credits"], serde_json::Value::Null);
+    }
+    assert_eq!(rows.len(), 2);
+}
+
+#[test]
+fn tables() {
+    for by in ["day", "project", "model", "surface", "session"] {
+        insta::assert_snapshot!(format!("copilot_by_{by}"), text(&copilot(), &["--by", by]));
+    }
+    insta::assert_snapshot!("own_by_model", text(&own_provider(), &["--by", "model"]));
+}
+
+#[test]
+fn only_the_period_that_is_asked_for() {
+    let home = copilot();
+    let calls = |arguments: &[&str]| json(&home, arguments)["total"]["calls"].clone();
+    assert_eq!(calls(&["--since", "2026-12-01"]), 5);
+    assert_eq!(calls(&["--until", "2026-11-30"]), 0);
+    assert_eq!(calls(&["--since", "2026-12", "--until", "2026-12"]), 5);
+    assert_eq!(calls(&["--since", "2026-12-01T04:00"]), 0);
+}
+
+#[test]
+fn wrong_times_are_wrong_usage() {
+    for arguments in [
+        ["--since", "soon"],
+        ["--by", "colour"],
+        ["--until", "2026-02-30"],
+    ] {
+        let output = run(&own_provider(), &arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty());
+    }
+}
