@@ -19,7 +19,7 @@ pub(super) fn run(setup: &Setup, args: &HistoryArgs) -> Result<(), CommandError>
     labels.extend(args.label.iter().cloned());
     let labels =
         ConstantLabels::new(&labels).map_err(|error| CommandError::usage(error.to_string()))?;
-    let mut scanner = setup.scanner()?;
+    let mut scanner = setup.asking_scanner()?;
     let snapshot = scanner.pass(&mut progress::on_terminal());
     let mut history = History::default();
     scanner.ledger().amounts(|amount| history.add(amount))?;

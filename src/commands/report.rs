@@ -12,7 +12,7 @@ pub(super) fn run(setup: &Setup, args: &ReportArgs) -> Result<(), CommandError> 
     let (since, until) = (args.since.as_deref(), args.until.as_deref());
     let period = Period::parse(since, until, Timestamp::now(), &zone)
         .map_err(|error| CommandError::usage(error.to_string()))?;
-    let mut scanner = setup.scanner()?;
+    let mut scanner = setup.asking_scanner()?;
     let snapshot = scanner.pass(&mut progress::on_terminal());
     let mut report = Report::new(args.by, period, zone);
     scanner.ledger().amounts(|amount| report.add(amount))?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::CommandError;
 use crate::config::{Config, ConfigSource, default_state_dir};
-use crate::ledger::{Ledger, Settings};
+use crate::ledger::{Ledger, LedgerError, Settings};
 use crate::scan::Scanner;
 use crate::usage::Timestamp;
 
@@ -22,7 +22,7 @@ impl Setup {
     pub(super) fn load(source: ConfigSource, no_state: bool) -> Result<Self, CommandError> {
         let config = source.load()?;
         let settings =
-            Settings::new(&config).map_err(|error| CommandError::failed(error.to_string()))?;
+            Settings::new(&config).map_err(|error| CommandError::usage(error.to_string()))?;
         let state_dir = match (
             no_state,
             config.state_dir.clone().or_else(default_state_dir),
@@ -50,5 +50,17 @@ impl Setup {
             Timestamp::now(),
         )?;
         Ok(Scanner::new(&self.config, ledger))
+    }
+
+    /// A scanner for commands that only ask: where a running exporter keeps the ledger, what it holds is
+    /// looked at, and nothing of it is changed.
+    pub(super) fn asking_scanner(&self) -> Result<Scanner, CommandError> {
+        match (self.scanner(), &self.state_dir) {
+            (Err(CommandError::Ledger(LedgerError::Locked { .. })), Some(dir)) => {
+                let ledger = Ledger::view(dir, self.settings.clone(), Timestamp::now())?;
+                Ok(Scanner::new(&self.config, ledger))
+            }
+            (scanner, _) => scanner,
+        }
     }
 }

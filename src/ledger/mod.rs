@@ -101,6 +101,16 @@ impl Ledger {
         Ok(Self::new(state, loaded, settings, now))
     }
 
+    /// Opens the ledger in `state_dir`, which another exporter keeps, as it is at this moment. What comes in
+    /// is counted on top of it in memory; nothing is written, and the other one isn't disturbed.
+    ///
+    /// # Errors
+    /// The ledger can't be read, or is of another version.
+    pub fn view(state_dir: &Path, settings: Settings, now: Timestamp) -> Result<Self, LedgerError> {
+        let (state, loaded) = State::view(state_dir, now)?;
+        Ok(Self::new(state, loaded, settings, now))
+    }
+
     fn new(state: State, loaded: Loaded, settings: Settings, now: Timestamp) -> Self {
         let mut ledger = Self {
             privacy: Privacy::new(settings.project_label, &state.meta().secret),

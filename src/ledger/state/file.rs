@@ -23,9 +23,11 @@ use crate::usage::{Key, Slot, Surface, Timestamp};
 /// An open ledger file, and the folder's lock.
 #[derive(Debug)]
 pub(super) struct File {
-    path: PathBuf,
-    connection: Connection,
-    lock: Option<Lock>,
+    pub(super) path: PathBuf,
+    pub(super) connection: Connection,
+    pub(super) lock: Option<Lock>,
+    /// Somebody else keeps the ledger: nothing is written.
+    pub(super) is_view: bool,
 }
 
 /// What was found.
@@ -58,7 +60,7 @@ impl Unusable {
 }
 
 /// Why the present file can't be gone on with.
-enum Trouble {
+pub(super) enum Trouble {
     Refused(LedgerError),
     Damaged(String),
     Unusable(String),
@@ -97,7 +99,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 impl File {
-    const NAME: &str = "ledger.db";
+    pub(super) const NAME: &str = "ledger.db";
 
     /// Opens the ledger of a folder. One that is damaged is kept under another name, and a new one begun.
     pub(super) fn open(dir: &Path, now: Timestamp) -> Result<Opened, LedgerError> {
@@ -115,6 +117,7 @@ impl File {
                     path,
                     connection,
                     lock,
+                    is_view: false,
                 };
                 Ok(match loaded {
                     Some((meta, loaded)) => Opened::Loaded(file, meta, loaded),
@@ -136,6 +139,7 @@ impl File {
             path,
             connection,
             lock,
+            ..
         } = self;
         drop(connection);
         Self::anew(&path, lock, reason, now)
@@ -163,6 +167,7 @@ impl File {
                 path: path.to_owned(),
                 connection,
                 lock,
+                is_view: false,
             }),
             Err(Trouble::Refused(error)) => Err(Unusable::new(path, error)),
             Err(Trouble::Unusable(reason) | Trouble::Damaged(reason)) => {
@@ -435,7 +440,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     })
 }
 
-fn read_only(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn read_only(path: &Path) -> rusqlite::Result<Connection> {
     let open = |uri: &str| {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let connection = Connection::open_with_flags(uri, flags)?;
@@ -536,7 +541,7 @@ fn write_meta(connection: &Connection, meta: &Meta) -> rusqlite::Result<()> {
 }
 
 /// `None`: the process that made the file died before its first commit.
-fn load_meta(connection: &Connection) -> Result<Option<Meta>, Trouble> {
+pub(super) fn load_meta(connection: &Connection) -> Result<Option<Meta>, Trouble> {
     if connection.query_row("SELECT count(*) FROM meta", [], |row| row.get::<_, i64>(0))? == 0 {
         return Ok(None);
     }
@@ -559,7 +564,7 @@ fn load_meta(connection: &Connection) -> Result<Option<Meta>, Trouble> {
     }))
 }
 
-fn load(connection: &Connection) -> Result<Loaded, Trouble> {
+pub(super) fn load(connection: &Connection) -> Result<Loaded, Trouble> {
     let mut loaded = Loaded::default();
     let mut statement = connection.prepare("SELECT id, stamp FROM sources")?;
     let mut rows = statement.query([])?;

@@ -11,6 +11,7 @@ mod schema;
 mod scope;
 mod texts;
 mod totals;
+mod view;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -183,6 +184,17 @@ impl State {
         })
     }
 
+    /// Opens the state in `dir`, which somebody else keeps, to look at it. What is put stays in memory.
+    pub(super) fn view(dir: &Path, now: Timestamp) -> Result<(Self, Loaded), LedgerError> {
+        Ok(match File::view(dir)? {
+            Some((file, meta, loaded)) => (Self::new(Backing::File(file), meta), loaded),
+            None => (
+                Self::new(Backing::Memory, Meta::new(now)),
+                Loaded::default(),
+            ),
+        })
+    }
+
     fn new(backing: Backing, meta: Meta) -> Self {
         Self {
             backing,
@@ -196,6 +208,7 @@ impl State {
     /// Sets the damaged file aside and begins a new one.
     pub(super) fn begin_anew(&mut self, reason: &str, now: Timestamp) -> (Self, Loaded) {
         let backing = match std::mem::replace(&mut self.backing, Backing::Memory) {
+            Backing::File(file) if file.is_view => Backing::Memory,
             Backing::File(file) => match file.begin_anew(reason, now) {
                 Ok(file) => Backing::File(file),
                 Err(Unusable { path, reason }) => Backing::Broken { path, reason },
@@ -315,7 +328,7 @@ impl State {
                     reason: reason.clone(),
                 });
             }
-            Backing::File(_) if nothing_new => return Ok(()),
+            Backing::File(file) if nothing_new || file.is_view => return Ok(()),
             Backing::File(file) => {
                 file.write(&self.meta, &self.scopes, &self.sources, changes)?;
             }

@@ -5,6 +5,7 @@ mod durable;
 mod folding;
 mod labels;
 mod publishing;
+mod viewing;
 mod windows;
 
 use std::collections::BTreeMap;
