@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::process::{Command, Output};
 
-use support::exporter::PROGRAM;
+use support::exporter::{Exporter, PROGRAM};
 use support::home::Home;
 use support::tools::root;
 
@@ -121,6 +121,27 @@ fn only_the_period_that_is_asked_for() {
     assert_eq!(calls(&["--until", "2026-11-30"]), 0);
     assert_eq!(calls(&["--since", "2026-12", "--until", "2026-12"]), 5);
     assert_eq!(calls(&["--since", "2026-12-01T04:00"]), 0);
+}
+
+/// A running exporter keeps the ledger: the report looks at it, and neither disturbs the other.
+#[test]
+fn beside_a_running_exporter_with_its_ledger() {
+    let home = copilot();
+    let state = tempfile::tempdir().expect("a folder");
+    let exporter = Exporter::serve_with_state(home.path(), state.path(), "time_zone = \"UTC\"");
+    // What the store forgets, the ledger keeps.
+    fs::remove_dir_all(home.path().join(".copilot")).expect("to remove it");
+    let output = Command::new(PROGRAM)
+        .args(["report", "--by", "model", "--json", "--state-dir"])
+        .arg(state.path())
+        .arg("--home")
+        .arg(home.path())
+        .output()
+        .expect("the report");
+    assert!(output.status.success(), "{output:?}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["total"]["calls"], 5);
+    assert!(exporter.metrics().contains("copilot_calls_total{"));
 }
 
 #[test]

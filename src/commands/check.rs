@@ -2,9 +2,11 @@
 
 use super::CommandError;
 use crate::config::{ConfigSource, default_path};
+use crate::ledger::Settings;
 
 pub(super) fn run(source: &ConfigSource) -> Result<(), CommandError> {
     let config = source.load()?;
+    Settings::new(&config).map_err(|error| CommandError::usage(error.to_string()))?;
     match (&source.path, default_path()) {
         (Some(path), _) => println!("{}: fine", path.display()),
         (None, Some(path)) => println!(

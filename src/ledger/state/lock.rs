@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// Held as long as the ledger is open.
 #[derive(Debug)]
@@ -19,13 +20,28 @@ pub(super) struct Taken {
 impl Lock {
     const NAME: &str = "lock";
 
+    /// How often, and how long, to wait for a holder that is just ending, or for a program that it started:
+    /// until that has become itself, it holds the lock too.
+    const WAITS: u32 = 10;
+    const WAIT: Duration = Duration::from_millis(20);
+
     /// Takes the lock of the folder. `Ok(None)`: the folder or its file system has no locks to offer.
     pub(super) fn take(dir: &Path) -> Result<Option<Self>, Taken> {
         let path = dir.join(Self::NAME);
         let Ok(mut file) = open(&path) else {
             return Ok(None);
         };
-        match file.try_lock() {
+        let mut waits = Self::WAITS;
+        let taken = loop {
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) if waits > 0 => {
+                    waits -= 1;
+                    std::thread::sleep(Self::WAIT);
+                }
+                other => break other,
+            }
+        };
+        match taken {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
