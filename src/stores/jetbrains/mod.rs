@@ -11,6 +11,8 @@ mod modified_utf8;
 pub mod mvstore;
 mod nitrite;
 mod partitions;
+#[cfg(test)]
+mod plugin_writer;
 mod project;
 mod roots;
 mod salvage;

@@ -53,8 +53,8 @@ impl Reader for JetBrains {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let (file, metadata) =
-                open_regular(&home.dir, &source.path).map_err(|error| fail(io_reason(error)))?;
+            let (file, metadata) = open_regular(&home.dir, &source.path)
+                .map_err(|error| fail(io_reason(error, cfg!(windows))))?;
             let mut seen = before.clone();
             let first_seen = first_seen(&metadata);
             let read = Store::open(file).and_then(|store| {
@@ -75,14 +75,16 @@ impl Reader for JetBrains {
                     told_damage(&walk, sink);
                     return Ok(seen.cursor());
                 }
-                Err(mvstore::Error::Io(error)) => return Err(fail(io_reason(error))),
+                Err(mvstore::Error::Io(error)) => {
+                    return Err(fail(io_reason(error, cfg!(windows))));
+                }
                 Err(_) if moved() => {}
                 Err(error) if before.walked => {
                     return Err(fail(Reason::Corrupt(error.to_string())));
                 }
                 Err(error) => {
                     let salvaged = salvage(home, source, &siblings, sink);
-                    let found = salvaged.map_err(|error| fail(io_reason(error)))?;
+                    let found = salvaged.map_err(|error| fail(io_reason(error, cfg!(windows))))?;
                     return Err(fail(match found {
                         true => Reason::Salvaged(format!(
                             "{error}; what its bytes still hold is counted as estimated"
@@ -146,11 +148,11 @@ fn told_damage(walk: &Walk, sink: &mut dyn Sink) {
 }
 
 /// On Windows the IDE keeps its database to itself while it runs.
-fn io_reason(error: io::Error) -> Reason {
+fn io_reason(error: io::Error, on_windows: bool) -> Reason {
     const SHARING_VIOLATION: i32 = 32;
     const LOCK_VIOLATION: i32 = 33;
     match error.raw_os_error() {
-        Some(SHARING_VIOLATION | LOCK_VIOLATION) if cfg!(windows) => Reason::Busy,
+        Some(SHARING_VIOLATION | LOCK_VIOLATION) if on_windows => Reason::Busy,
         _ => Reason::Io(error),
     }
 }
@@ -336,5 +338,7 @@ fn credits(turn: &Turn, session: Option<&Session>) -> Option<Credits> {
         .map(|&(_, credits)| Credits(credits))
 }
 
+#[cfg(test)]
+mod edge_tests;
 #[cfg(test)]
 mod tests;
