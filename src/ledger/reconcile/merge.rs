@@ -7,7 +7,7 @@ use crate::usage::{
     TokenType, Tokens,
 };
 
-use super::facts::Stated;
+use super::facts::{Stated, is_cli};
 
 /// A set of kinds of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -113,12 +113,12 @@ impl<'a> Call<'a> {
             .map(|fact| fact.initiator)
             .find(|&initiator| initiator != Initiator::Unknown)
             .unwrap_or_default();
-        let timed = told().find(|fact| fact.time.is_some());
+        let timed = ranked.iter().find(|stated| stated.fact.time.is_some());
         Some(Self {
             members,
             evidence: told().map(|fact| fact.evidence).collect(),
             is_keyed: told().any(|fact| !fact.keys.is_empty()),
-            time: timed.and_then(|fact| fact.time),
+            time: timed.and_then(|stated| stated.fact.time),
             finished: timed.and_then(finished),
             model: told().find_map(|fact| fact.model.as_deref()),
             provider: provider(told()),
@@ -160,14 +160,15 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Spans are stamped with their start, everything else with the answer.
-fn finished(fact: &CallFact) -> Option<Timestamp> {
-    let time = fact.time?;
+/// Spans of editors are stamped with their start, everything else with the answer.
+fn finished(stated: &Stated<'_, CallFact>) -> Option<Timestamp> {
+    let fact = stated.fact;
     let lasted = match fact.evidence {
-        Evidence::Span => i64::try_from(fact.duration_ms.unwrap_or(0)).unwrap_or(0),
+        Evidence::Span if !is_cli(stated.surface) => fact.duration_ms.unwrap_or(0),
         _ => 0,
     };
-    Some(Timestamp(time.0.saturating_add(lasted)))
+    let lasted = i64::try_from(lasted).unwrap_or(0);
+    Some(Timestamp(fact.time?.0.saturating_add(lasted)))
 }
 
 /// The user's own provider, if one statement names it: the others may only know that Copilot was asked.

@@ -166,7 +166,7 @@ fn a_response_id_that_a_provider_repeats_stands_for_several_calls() {
 
 #[test]
 fn a_span_and_a_message_without_common_key_are_one_call() {
-    let mut span = call(Evidence::Span, at(0), tokens(10, 1, 0, 5));
+    let mut span = call(Evidence::Span, at(30_000), tokens(10, 1, 0, 5));
     span.duration_ms = Some(30_000);
     span.keys = vec![Key::response("resp-1")];
     let stated = [
@@ -178,7 +178,7 @@ fn a_span_and_a_message_without_common_key_are_one_call() {
 
 #[test]
 fn a_span_and_a_row_are_joined_by_their_figures() {
-    let mut span = call(Evidence::Span, at(0), tokens(10, 1, 0, 5));
+    let mut span = call(Evidence::Span, at(2_000), tokens(10, 1, 0, 5));
     span.duration_ms = Some(2_000);
     span.model = Some("gpt-5.4-2026-03-05".to_owned());
     let stated = [
