@@ -35,9 +35,8 @@ fn without_date(name: &str) -> &str {
     let mut parts = name.rsplitn(4, '-');
     let last = parts.next().unwrap_or_default();
     if is_digits(last, 8) {
-        return name
-            .strip_suffix(last)
-            .map_or(name, |rest| rest.trim_end_matches('-'));
+        let rest = name.strip_suffix(last);
+        return rest.and_then(|rest| rest.strip_suffix('-')).unwrap_or(name);
     }
     match (parts.next(), parts.next(), parts.next()) {
         (Some(month), Some(year), Some(rest))
