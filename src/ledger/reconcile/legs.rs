@@ -56,6 +56,8 @@ struct Leg<'a> {
     premium: Option<PremiumRequests>,
     /// Calls known better than by the leg.
     better: Vec<usize>,
+    /// How many those are.
+    known: u64,
     /// Calls that the leg completes.
     messages: Vec<usize>,
 }
@@ -72,6 +74,7 @@ impl<'a> Leg<'a> {
             credits: fact.credits,
             premium: fact.premium,
             better: Vec::new(),
+            known: 0,
             messages: Vec::new(),
         }
     }
@@ -89,7 +92,7 @@ impl<'a> Leg<'a> {
 
     /// How many of its calls nobody knows better.
     fn open(&self) -> u64 {
-        self.calls.saturating_sub(self.better.len() as u64)
+        self.calls.saturating_sub(self.known)
     }
 
     /// How many messages more it has than open calls (negative: fewer).
@@ -210,7 +213,10 @@ impl<'a> Ended<'a> {
             let leg = self.legs.iter_mut().find(|leg| leg.model == model);
             match (leg, call.is_mere_message()) {
                 (Some(leg), true) => leg.messages.push(at),
-                (Some(leg), false) => leg.better.push(at),
+                (Some(leg), false) => {
+                    leg.better.push(at);
+                    leg.known += call.count;
+                }
                 (None, true) => astray.push(at),
                 (None, false) => {}
             }
@@ -272,7 +278,12 @@ impl<'a> Leg<'a> {
             provider: fact.provider.as_ref(),
             ..Call::unknown(self.stated.id, self.stated.surface)
         };
-        if let (&[only], 1) = (self.messages.as_slice(), self.open()) {
+        for &at in &self.better {
+            calls[at].completed |= self.tokens.is_complete();
+        }
+        if let (&[only], 1) = (self.messages.as_slice(), self.open())
+            && output(&tokens) >= output(&calls[only].tokens)
+        {
             // The one call of which only the output is known has the rest.
             let call = &mut calls[only];
             call.tokens = tokens.or(&call.tokens);
@@ -387,7 +398,7 @@ fn output(tokens: &Tokens) -> Option<u64> {
 
 /// What `stated` has beyond `known`, class by class, but in the prompt's classes together no more than the
 /// whole prompt has: stores may split one prompt differently.
-fn beyond(stated: &Tokens, known: &Tokens) -> Tokens {
+pub(super) fn beyond(stated: &Tokens, known: &Tokens) -> Tokens {
     let mut rest = stated.minus(known);
     let most = prompt(stated).map(|whole| whole.saturating_sub(prompt(known).unwrap_or(0)));
     let mut excess = prompt(&rest)

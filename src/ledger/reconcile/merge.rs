@@ -21,6 +21,13 @@ impl Kinds {
         self.bits & (1 << evidence as u16) != 0
     }
 
+    pub(super) fn and(self, evidence: Evidence) -> Self {
+        Self {
+            bits: self.bits | 1 << evidence as u16,
+            best: self.best.max(Some(evidence)),
+        }
+    }
+
     pub(super) fn is_only(self, evidence: Evidence) -> bool {
         self.bits == 1 << evidence as u16
     }
@@ -33,11 +40,7 @@ impl Kinds {
 
 impl FromIterator<Evidence> for Kinds {
     fn from_iter<I: IntoIterator<Item = Evidence>>(kinds: I) -> Self {
-        let add = |set: Self, evidence| Self {
-            bits: set.bits | 1 << evidence as u16,
-            best: set.best.max(Some(evidence)),
-        };
-        kinds.into_iter().fold(Self::default(), add)
+        kinds.into_iter().fold(Self::default(), Self::and)
     }
 }
 
@@ -117,7 +120,7 @@ impl<'a> Call<'a> {
         Some(Self {
             members,
             evidence: told().map(|fact| fact.evidence).collect(),
-            is_keyed: told().any(|fact| !fact.keys.is_empty()),
+            is_keyed: ranked.iter().any(has_foreign_key),
             time: timed.and_then(|stated| stated.fact.time),
             finished: timed.and_then(finished),
             model: told().find_map(|fact| fact.model.as_deref()),
@@ -158,6 +161,11 @@ impl<'a> Call<'a> {
             && self.tokens.reasoning().unwrap_or(0) == 0
             && self.credits.unwrap_or_default() == Credits(0)
     }
+}
+
+/// A key that is the statement's own identity is shared with its copies only.
+fn has_foreign_key(stated: &Stated<'_, CallFact>) -> bool {
+    stated.fact.keys.iter().any(|&key| key != stated.id)
 }
 
 /// Spans of editors are stamped with their start, everything else with the answer.

@@ -9,6 +9,7 @@ mod identity;
 mod legs;
 mod merge;
 mod nearest;
+mod rollups;
 mod rows;
 mod session;
 mod totals;

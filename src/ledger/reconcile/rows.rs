@@ -11,6 +11,7 @@ use super::facts::Stated;
 use super::identity::Sets;
 use super::merge::Call;
 use super::nearest::{Candidate, Side, pairs};
+use super::rollups;
 use super::session::model_key;
 
 /// What two statements about one call have in common, besides being near in time.
@@ -42,8 +43,8 @@ const SAME_SECONDS_MS: u64 = 10_000;
 /// How far apart different stores stamp one call (formats, copilot-cli.md §13).
 const SAME_CALL_MS: u64 = 120_000;
 
-/// In this order: what joins for better reasons comes first.
-const RULES: [Rule; 17] = [
+/// What is joined for what it says, the better reason first.
+const BY_FIGURES: [Rule; 8] = [
     Rule {
         left: is_compaction_event,
         right: |call| is_free_row(call) && call.is_compaction(),
@@ -96,6 +97,10 @@ const RULES: [Rule; 17] = [
         alike: Alike::ModelAndOutput,
         within_ms: SAME_CALL_MS,
     },
+];
+
+/// What is joined for being near, among what is still alone.
+const BY_TIME: [Rule; 9] = [
     Rule {
         left: |call| is_message_like(call) && !call.has(Evidence::StoreRow),
         right: |call| is_row_without_span(call) && is_row_without_message(call),
@@ -222,8 +227,21 @@ pub(super) fn join<'a>(facts: &[Stated<'a, CallFact>], sets: &mut Sets) -> Vec<C
     let mut calls: Vec<Call<'a>> = sets
         .filter_map(|members| Call::merged(facts, members))
         .collect();
-    for rule in &RULES {
-        for (left, right) in rule.pairs(&calls) {
+    apply(&BY_FIGURES, facts, &mut calls);
+    rollups::settle(facts, &mut calls);
+    apply(&BY_TIME, facts, &mut calls);
+    if calls
+        .iter()
+        .any(|call| call.has(Evidence::Message) && call.is_keyed)
+    {
+        calls.retain(|call| !is_of_the_clients_making(call));
+    }
+    calls
+}
+
+fn apply<'a>(rules: &[Rule], facts: &[Stated<'a, CallFact>], calls: &mut Vec<Call<'a>>) {
+    for rule in rules {
+        for (left, right) in rule.pairs(calls) {
             let mut members = mem::take(&mut calls[right].members);
             members.extend_from_slice(&calls[left].members);
             if let Some(call) = Call::merged(facts, members) {
@@ -232,25 +250,12 @@ pub(super) fn join<'a>(facts: &[Stated<'a, CallFact>], sets: &mut Sets) -> Vec<C
         }
         calls.retain(|call| !call.members.is_empty());
     }
-    if facts.iter().any(|stated| is_message_with_key(stated)) {
-        calls.retain(|call| !is_of_the_clients_making(facts, call));
-    }
-    calls
-}
-
-fn is_message_with_key(stated: &Stated<'_, CallFact>) -> bool {
-    stated.fact.evidence == Evidence::Message && !stated.fact.keys.is_empty()
 }
 
 /// A message that no model sent: clients write some of their own, without tokens and without the key that
 /// the session's other messages have.
-fn is_of_the_clients_making(facts: &[Stated<'_, CallFact>], call: &Call<'_>) -> bool {
-    is_message_alone(call)
-        && call.tokens == Tokens::default()
-        && call
-            .members
-            .iter()
-            .all(|&at| facts[at].fact.keys.is_empty())
+fn is_of_the_clients_making(call: &Call<'_>) -> bool {
+    is_message_without_key(call) && call.tokens == Tokens::default()
 }
 
 /// Model, prompt and output: what is not compared is equal everywhere.

@@ -244,3 +244,54 @@ fn the_better_statement_tells_and_the_others_fill_in() {
     assert_eq!(call.time, Some(at(1_000)));
     assert_eq!(call.model.as_deref(), Some("GPT-5.4"));
 }
+
+/// A sub-agent's calls as rows or messages (`evidence`), and the span that sums them up.
+fn sub_agent_run(evidence: Evidence) -> Vec<Observation> {
+    let of_sub_agent = |id: &str, time, tokens| {
+        let fact = CallFact {
+            initiator: Initiator::Subagent,
+            ..call(evidence, time, tokens)
+        };
+        cli(id, Fact::Call(fact))
+    };
+    let known = |tokens: Tokens| match evidence {
+        Evidence::Message => {
+            Tokens::default().with(TokenType::Output, tokens.get(TokenType::Output))
+        }
+        _ => tokens,
+    };
+    let mut span = call(Evidence::Span, at(10_300), tokens(4_476, 4_352, 0, 36));
+    span.duration_ms = Some(300);
+    span.keys = vec![Key::response("resp-2")];
+    vec![
+        cli("span", Fact::Call(span)),
+        of_sub_agent("1", at(10_100), known(tokens(4_400, 0, 0, 24))),
+        of_sub_agent("2", at(10_299), known(tokens(76, 4_352, 0, 12))),
+    ]
+}
+
+#[test]
+fn a_span_that_sums_up_a_sub_agent_adds_nothing_to_its_rows() {
+    let stated = sub_agent_run(Evidence::StoreRow);
+    for some in [&stated[..], &stated[1..]] {
+        assert_eq!(total(some), sums(2, [4_476, 4_352, 0, 36]));
+    }
+    // Rows arrive one by one.
+    assert_eq!(total(&stated[..1]), sums(1, [4_476, 4_352, 0, 36]));
+    assert_eq!(total(&stated[..2]), sums(1, [4_476, 4_352, 0, 36]));
+}
+
+#[test]
+fn messages_tell_how_many_calls_a_sub_agents_span_sums_up() {
+    let mut stated = sub_agent_run(Evidence::Message);
+    let all = sums(2, [4_476, 4_352, 0, 36]);
+    assert_eq!(total(&stated), all);
+    assert_eq!(reconcile(&stated).calls.len(), 1);
+    assert_eq!(reconcile(&stated).calls[0].initiator, Initiator::Subagent);
+    // The last message may have the span's response id.
+    if let Fact::Call(last) = &mut stated[2].fact {
+        last.keys = vec![Key::response("resp-2")];
+    }
+    assert_eq!(total(&stated), all);
+    assert_eq!(total(&stated[..2]).output, 36);
+}
