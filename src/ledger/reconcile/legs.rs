@@ -279,7 +279,14 @@ impl<'a> Leg<'a> {
             ..Call::unknown(self.stated.id, self.stated.surface)
         };
         for &at in &self.better {
-            calls[at].completed |= self.tokens.is_complete();
+            let call = &mut calls[at];
+            call.completed |= self.tokens.is_complete();
+            // Where nothing is left over, what a call doesn't tell is 0.
+            for class in TokenType::ALL {
+                if tokens.get(class) == Some(0) {
+                    call.tokens = call.tokens.or(&Tokens::default().with(class, Some(0)));
+                }
+            }
         }
         if let (&[only], 1) = (self.messages.as_slice(), self.open())
             && output(&tokens) >= output(&calls[only].tokens)

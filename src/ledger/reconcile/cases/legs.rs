@@ -420,3 +420,19 @@ fn credits_per_call_win_over_those_of_the_leg_even_when_higher() {
         assert_eq!(reconcile(&all).credits(), 8 * Credits::NANO);
     }
 }
+
+#[test]
+fn a_leg_tells_what_its_calls_leave_open() {
+    let span = Tokens::default()
+        .with(TokenType::Input, Some(100))
+        .with(TokenType::CacheRead, Some(50))
+        .with(TokenType::Output, Some(7));
+    let span = keyed(Evidence::Span, "o", "resp-1", seconds(1), span);
+    let alone = reconcile(std::slice::from_ref(&span));
+    assert!(alone.calls[0].partial);
+    let leg = leg_of("leg", None, seconds(2), 1, tokens(100, 50, 0, 7));
+    let resolution = reconcile(&[span, leg]);
+    assert_eq!(resolution.calls.len(), 1);
+    assert_eq!(resolution.calls[0].tokens, tokens(100, 50, 0, 7));
+    assert!(!resolution.calls[0].partial);
+}
