@@ -133,7 +133,10 @@ const BY_TIME: [Rule; 9] = [
     },
     Rule {
         left: |call| call.evidence.best() == Some(Evidence::TranscriptUsage),
-        right: |call| call.has(Evidence::Span) && !call.has(Evidence::TranscriptUsage),
+        right: |call| {
+            (call.has(Evidence::Span) || call.has(Evidence::LogRecord))
+                && !call.has(Evidence::TranscriptUsage)
+        },
         alike: Alike::Tokens,
         within_ms: SAME_CALL_MS,
     },
@@ -141,8 +144,7 @@ const BY_TIME: [Rule; 9] = [
     Rule {
         left: |call| call.evidence.best() == Some(Evidence::JournalRequest),
         right: |call| {
-            call.evidence.best() >= Some(Evidence::TranscriptUsage)
-                && !call.has(Evidence::JournalRequest)
+            call.evidence.best() >= Some(Evidence::LogRecord) && !call.has(Evidence::JournalRequest)
         },
         alike: Alike::Tokens,
         within_ms: SAME_CALL_MS,
@@ -150,7 +152,7 @@ const BY_TIME: [Rule; 9] = [
     Rule {
         left: |call| call.evidence.best() == Some(Evidence::TranscriptMessage),
         right: |call| {
-            call.evidence.best() >= Some(Evidence::TranscriptUsage)
+            call.evidence.best() >= Some(Evidence::LogRecord)
                 && !call.has(Evidence::TranscriptMessage)
         },
         alike: Alike::Time,

@@ -135,7 +135,7 @@ impl<'a> Turn<'a> {
 
     /// Calls are known one by one, or exactly.
     fn is_worse_than(&self, evidence: Option<Evidence>) -> bool {
-        evidence > Some(self.evidence) && evidence >= Some(Evidence::TranscriptUsage)
+        evidence > Some(self.evidence) && evidence >= Some(Evidence::LogRecord)
     }
 
     /// Calls are known by their text alone, or are of the very store that tells of the turn.

@@ -56,7 +56,7 @@ impl Span {
         let session = self.session().or(session);
         let scope = match session {
             Some(session) => session.to_owned(),
-            None => format!("span:{:016x}", id.0),
+            None => Observation::lone_scope(id),
         };
         if is_chat {
             let fact = if self.failed && !self.has_usage() {
