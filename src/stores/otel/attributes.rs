@@ -63,6 +63,8 @@ pub(crate) struct Attributes {
     /// A premium-request multiplier: never money.
     pub(crate) multiplier: Option<f64>,
     pub(crate) initiator: Option<String>,
+    /// Of the prompt that the call serves.
+    pub(crate) interaction: Option<String>,
     /// Milliseconds.
     pub(crate) server_duration: Option<f64>,
     pub(crate) first_token: Option<f64>,
@@ -109,6 +111,7 @@ impl Attributes {
             | "copilot_chat.copilot_usage_nano_aiu" => count(&mut self.nano_aiu),
             "github.copilot.cost" => millis(&mut self.multiplier, 1.0),
             "github.copilot.initiator" => text(&mut self.initiator),
+            "github.copilot.interaction_id" => text(&mut self.interaction),
             "github.copilot.server_duration" => millis(&mut self.server_duration, 1.0),
             "copilot_chat.time_to_first_token" => millis(&mut self.first_token, 1.0),
             "gen_ai.response.time_to_first_chunk" => millis(&mut self.first_token, 1e3),

@@ -222,9 +222,16 @@ impl Span {
     fn initiator(&self) -> Initiator {
         match &self.attributes.initiator {
             Some(text) => Initiator::parse(text),
-            None if self.attributes.parent_session.is_some() => Initiator::Subagent,
+            None if self.is_subagent() => Initiator::Subagent,
             None => Initiator::Unknown,
         }
+    }
+
+    /// A sub-agent's span has another session above its own; the CLI's lacks the prompt it serves.
+    fn is_subagent(&self) -> bool {
+        let a = &self.attributes;
+        let is_cli = self.surface == Surface::Cli && a.service_version.is_some();
+        a.parent_session.is_some() || (is_cli && a.interaction.is_none())
     }
 
     fn repository(&self) -> Option<ProjectHint> {

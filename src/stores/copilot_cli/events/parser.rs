@@ -99,10 +99,8 @@ pub(super) struct Parser<'s> {
 /// What is known of every event, whatever its kind.
 #[derive(Debug, Clone, Copy)]
 struct Meta {
-    /// The statement's identity.
+    /// The statement's identity: the event's own id, which a fork's copy of the line shares.
     id: Key,
-    /// The event's own id, which copies of the line share.
-    event: Option<Key>,
     time: Option<Timestamp>,
     is_subagent: bool,
 }
@@ -145,8 +143,7 @@ impl<'s> Parser<'s> {
         };
         let time = filled(&event.timestamp).and_then(Timestamp::parse_iso);
         self.state.time = time.or(self.state.time);
-        let own = filled(&event.id).map(Key::event);
-        let id = own.unwrap_or_else(|| self.line_id(line));
+        let id = filled(&event.id).map_or_else(|| self.line_id(line), Key::event);
         // A line that was written twice: it is one event.
         if !self.state.lines.insert(id) {
             return;
@@ -155,7 +152,6 @@ impl<'s> Parser<'s> {
         self.state.marks_subagents |= is_subagent;
         let meta = Meta {
             id,
-            event: own,
             time: self.state.time,
             is_subagent,
         };
@@ -351,7 +347,7 @@ impl<'s> Parser<'s> {
         let provider = provider(&usage);
         self.state.totals_are_foreign |= matches!(provider, Some(Provider::Own(_)));
         let mut call = call(Evidence::UsageRecord, meta, tokens);
-        call.keys.extend(response.into_iter().chain(accounting));
+        call.keys.extend(response);
         call.model = model(&usage.model);
         call.provider = provider;
         call.initiator = match filled(&usage.initiator) {
@@ -511,7 +507,7 @@ impl<'s> Parser<'s> {
         };
         let failure = FailureFact {
             evidence: Evidence::Message,
-            keys: meta.event.into_iter().collect(),
+            keys: Vec::new(),
             time: meta.time,
             model: self.state.model.clone(),
             provider: None,
@@ -553,7 +549,7 @@ impl<'s> Parser<'s> {
 fn call(evidence: Evidence, meta: Meta, tokens: Tokens) -> CallFact {
     CallFact {
         evidence,
-        keys: meta.event.into_iter().collect(),
+        keys: Vec::new(),
         time: meta.time,
         model: None,
         provider: None,
