@@ -50,7 +50,11 @@ impl Deriver<'_> {
             let price = self.price(scope, call, &model, time, &mut prices);
             let premium =
                 charge::premium_requests(call, &model, time, self.settings.premium_requests);
-            let amounts = charge::amounts(call, Charge::of(call, price), premium);
+            let charge = Charge::of(call, price);
+            if charge == Charge::Unpriced {
+                self.settings.catalogue.tell_unpriced(&model);
+            }
+            let amounts = charge::amounts(call, charge, premium);
             cells.extend(amounts.into_iter().map(|(measure, amount)| Cell {
                 slot: time.slot(),
                 series,

@@ -171,6 +171,7 @@ impl Ledger {
                 ModelInfo {
                     model: name.to_owned(),
                     vendor: pricing::vendor(&model).map(str::to_owned),
+                    inferred: self.settings.catalogue.is_inferred(&model, self.now),
                     usd_per_million: rates
                         .map(|rates| {
                             TokenType::ALL

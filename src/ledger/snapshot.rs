@@ -140,6 +140,8 @@ pub struct ModelInfo {
     pub vendor: Option<String>,
     /// List prices of today, USD per million tokens; empty: unpriced.
     pub usd_per_million: BTreeMap<TokenType, f64>,
+    /// Some price of it was not published but concluded from others.
+    pub inferred: bool,
 }
 
 /// One store, over all homes.

@@ -132,7 +132,7 @@ catalogue! {
     PLAN_ALLOWANCE: Whole Gauge "copilot_plan_allowance_credits" [] "credits" "{credit}"
         "AI credits a month that the configured plan includes."
     MODEL: Whole Info "copilot_model_info" ["model", "vendor", "priced"] "" ""
-        "Models seen in calls, their vendor, and whether a list price is known."
+        "Models seen in calls, their vendor, and whether a list price is known (true, false, or inferred where some of it was not published)."
     MODEL_PRICE: Whole Gauge "copilot_model_price_usd_per_million_tokens" ["model", "token_type"] "" "{USD}"
         "Today's list price of a model in US dollars per million tokens, from the shipped price table or the config."
 

@@ -205,14 +205,15 @@ fn summaries(table: &mut Table<'_>, snapshot: &Snapshot) {
         table.gauge(&cat::PLAN_ALLOWANCE, Vec::new(), credits);
     }
     for model in &snapshot.models {
-        let priced = !model.usd_per_million.is_empty();
+        let priced = match (model.usd_per_million.is_empty(), model.inferred) {
+            (true, _) => "false",
+            (false, true) => "inferred",
+            (false, false) => "true",
+        };
         let labels = vec![
             label("model", &model.model),
             label("vendor", model.vendor.as_deref().unwrap_or("unknown")),
-            (
-                "priced".into(),
-                if priced { "true" } else { "false" }.into(),
-            ),
+            ("priced".into(), priced.into()),
         ];
         table.gauge(&cat::MODEL, labels, 1.0);
         for (class, &price) in &model.usd_per_million {

@@ -1,6 +1,6 @@
 //! The price table in use: the shipped one, with the user's own prices and aliases before it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,10 +23,14 @@ struct Inner {
     timelines: BTreeMap<ModelId, Timeline>,
     /// Names as seen lately → id, so that a scan of a million calls normalises each name once.
     recent: Mutex<HashMap<String, ModelId>>,
+    /// Models whose want of a price was told.
+    told: Mutex<HashSet<ModelId>>,
 }
 
 /// How many names are remembered; a hostile store can mint any number of them.
 const MOST_RECENT: usize = 1_024;
+/// How many models without a price are told.
+const MOST_TOLD: usize = 100;
 
 /// The rules for names and tiers; a new number makes the ledger derive anew what isn't published.
 const RULES: u32 = 1;
@@ -157,6 +161,24 @@ impl Catalogue {
             .is_some_and(|period| period.inferred)
     }
 
+    /// Logs, once for each model, that its calls are unpriced for want of a price, and what to do about it.
+    /// Returns whether it did.
+    pub fn tell_unpriced(&self, model: &ModelId) -> bool {
+        if model.is_unknown() || self.0.timelines.contains_key(model) {
+            return false;
+        }
+        let mut told = self.0.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = told.len() < MOST_TOLD && told.insert(model.clone());
+        if is_new {
+            tracing::warn!(
+                "no price of the model {model:?} is known: its calls are counted as unpriced. Give it one under \
+                 [[prices]] in the config, or say under [model_aliases] which model it is",
+                model = model.as_str(),
+            );
+        }
+        is_new
+    }
+
     /// Changes whenever a name or a price may come out differently.
     pub fn version(&self) -> u64 {
         let mut hash = Xxh3::new();
@@ -194,6 +216,7 @@ impl Inner {
             names: HashMap::new(),
             timelines: BTreeMap::new(),
             recent: Mutex::default(),
+            told: Mutex::default(),
         };
         for (model, period) in shipped::periods() {
             inner.timeline(&ModelId::new(&model)).add(period);

@@ -389,6 +389,19 @@ fn own_prices_that_cannot_be_used_are_named() {
 }
 
 #[test]
+fn want_of_a_price_is_told_once_for_each_model() {
+    let catalogue = Catalogue::default();
+    let tell = |name: &str| catalogue.tell_unpriced(&catalogue.canonical(Some(name)));
+    assert!(tell("gpt-5.7"));
+    assert!(!tell("GPT-5.7"));
+    assert!(!tell("auto"));
+    // Priced, though perhaps a call's tokens aren't known.
+    assert!(!tell("gpt-5.4"));
+    let told = (0..1_000).filter(|n| tell(&format!("model-{n}"))).count();
+    assert!(told < 200, "{told}");
+}
+
+#[test]
 fn conclusions_are_told_from_published_prices() {
     let catalogue = Catalogue::default();
     let sol = catalogue.canonical(Some("gpt-5.6-sol"));

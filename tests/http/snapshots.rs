@@ -54,6 +54,7 @@ pub fn full(projects: usize) -> Snapshot {
             model: "claude-opus-4.5".to_owned(),
             vendor: Some("anthropic".to_owned()),
             usd_per_million: BTreeMap::from([(TokenType::Input, 5.0), (TokenType::Output, 25.0)]),
+            inferred: false,
         }],
         active_sessions: BTreeMap::from([(Surface::Cli, 2)]),
         last_call: BTreeMap::from([(Provider::Copilot, TAKEN)]),
