@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::homes;
 use super::stamp::Stamp;
-use super::{homes, watcher::folder_to_watch};
 use crate::config::Config;
 use crate::ledger::{Ledger, ScanStatus, Snapshot, SourceId, StoreStatus};
 use crate::stores::{Home, Reader, Reason, Source, StoreError, StoreKind, readers};
@@ -37,7 +37,8 @@ pub struct Scanner {
     failed: HashMap<SourceId, Failure>,
     /// Problems that were logged already: each is told once while it lasts.
     told: BTreeSet<String>,
-    watch: BTreeSet<PathBuf>,
+    /// Where the last pass expects changes.
+    places: BTreeSet<PathBuf>,
 }
 
 /// Places that only the config names.
@@ -82,7 +83,7 @@ impl Scanner {
             last_success: BTreeMap::new(),
             failed: HashMap::new(),
             told: BTreeSet::new(),
-            watch: BTreeSet::new(),
+            places: BTreeSet::new(),
         };
         scanner.reconfigure(config);
         scanner
@@ -105,16 +106,16 @@ impl Scanner {
         &mut self.ledger
     }
 
-    /// The folders in which the last pass expects changes.
-    pub fn folders_to_watch(&self) -> &BTreeSet<PathBuf> {
-        &self.watch
+    /// Where the last pass expects changes: folders or files, there already or yet to come.
+    pub fn places(&self) -> &BTreeSet<PathBuf> {
+        &self.places
     }
 
     /// Runs one pass and publishes what it found.
     pub fn pass(&mut self, progress: &mut dyn FnMut(Progress)) -> Arc<Snapshot> {
         let begun = Instant::now();
         self.ledger.begin_pass(Timestamp::now());
-        self.watch.clear();
+        self.places.clear();
         let mut found: BTreeMap<StoreKind, Found> = BTreeMap::new();
         let mut work = Work {
             progress,
@@ -178,15 +179,10 @@ impl Scanner {
             found.down |= is_down(&error.reason);
             found.problems.push(error.to_string());
         }
-        self.watch.extend(
-            discovery
-                .looked_at
-                .iter()
-                .filter_map(|path| folder_to_watch(path)),
-        );
+        self.places.extend(discovery.looked_at.iter().cloned());
         found.looked_at.extend(discovery.looked_at);
         for source in &discovery.sources {
-            self.watch.extend(source.path.parent().map(PathBuf::from));
+            self.places.extend(source.path.parent().map(PathBuf::from));
             match self.source(home, reader, kind, source, work) {
                 Ok(()) => found.files += 1,
                 Err(Some(failure)) => {

@@ -90,7 +90,7 @@ impl Running {
         loop {
             let snapshot = self.scanner.pass(&mut self.progress);
             if let Some(watcher) = &mut self.watcher {
-                watcher.follow(self.scanner.folders_to_watch().clone());
+                watcher.follow(self.scanner.places());
             }
             (self.after)(&snapshot);
             self.snapshots.send_replace(snapshot);
