@@ -294,11 +294,8 @@ fn stores_that_arrive_later_upgrade_in_place() {
                 known.output.max(before.output),
                 "{first:?}, {second:?}"
             );
-            assert_eq!(
-                after.input,
-                known.input.max(before.input),
-                "{first:?}, {second:?}"
-            );
+            // What was published of the last round's prompt, where it was more than its uncached part, stays.
+            assert!(after.input >= known.input, "{first:?}, {second:?}");
             drop(home);
         }
     }
