@@ -144,6 +144,44 @@ fn beside_a_running_exporter_with_its_ledger() {
     assert!(exporter.metrics().contains("copilot_calls_total{"));
 }
 
+/// A default install writes no spans: the event log and the store tell the same.
+#[test]
+fn edge_252_without_opentelemetry_the_other_stores_tell() {
+    let home = own_provider();
+    assert_eq!(json(&home, &[])["total"]["calls"], 5);
+    for store in [".copilot/session-store.db", ".copilot/session-store.db-wal"] {
+        fs::remove_file(home.path().join(store)).expect("to remove the store");
+    }
+    assert_eq!(json(&home, &[])["total"]["calls"], 5);
+}
+
+/// How full the context is says nothing of what was used.
+#[test]
+fn edge_248_context_sizes_are_no_tokens() {
+    let home = Home::new();
+    home.write("config.toml", "");
+    let lines = [
+        r#"{"type":"session.start","id":"e1","timestamp":"2026-11-02T10:00:00.000Z","data":{"sessionId":"s1","copilotVersion":"1.0.102"}}"#,
+        r#"{"type":"session.usage_record","id":"e2","timestamp":"2026-11-02T10:00:03.100Z","data":{"usage":{"model":"gpt-5.4","inputTokens":9000,"outputTokens":60,"cacheReadTokens":8000,"cacheWriteTokens":0,"initiator":"user","isByok":false,"apiCallId":"resp-7","accounting":{"sourceSessionId":"s1","sequence":1,"usageId":"resp-7"},"aiCreditsStatus":"unavailable"}}}"#,
+        r#"{"type":"session.truncation","id":"e3","timestamp":"2026-11-02T10:00:04.000Z","data":{"tokenLimit":128000,"preTruncationTokensInMessages":120000,"postTruncationTokensInMessages":90000,"currentTokens":90000,"systemTokens":5000,"conversationTokens":80000,"toolDefinitionsTokens":5000}}"#,
+    ];
+    home.write(
+        ".copilot/session-state/s1/events.jsonl",
+        lines.join("\n") + "\n",
+    );
+    let total = &json(&home, &[])["total"];
+    for (figure, want) in [
+        ("calls", 1),
+        ("input_tokens", 1_000),
+        ("cache_read_tokens", 8_000),
+        ("cache_write_tokens", 0),
+        ("output_tokens", 60),
+        ("total_tokens", 9_060),
+    ] {
+        assert_eq!(total[figure], want, "{figure}");
+    }
+}
+
 #[test]
 fn wrong_times_are_wrong_usage() {
     for arguments in [
