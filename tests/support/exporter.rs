@@ -20,16 +20,20 @@ impl Exporter {
     /// `serve` on the home `home`, with the lines of `config` (TOML, without `[web]`); its state is forgotten
     /// with it. Ready, that is after its first whole pass, when this returns.
     pub fn serve(home: &Path, config: &str) -> Self {
-        Self::start("serve", home, None, config)
+        Self::start("serve", home, None, config, free_port())
     }
 
     /// As [`Self::serve`], with a state folder that outlives it.
     pub fn serve_with_state(home: &Path, state: &Path, config: &str) -> Self {
-        Self::start("serve", home, Some(state), config)
+        Self::start("serve", home, Some(state), config, free_port())
     }
 
-    fn start(subcommand: &str, home: &Path, state: Option<&Path>, config: &str) -> Self {
-        let port = free_port();
+    /// As [`Self::serve_with_state`], where one served before: the same series for who scrapes it.
+    pub fn serve_again(home: &Path, state: &Path, config: &str, port: u16) -> Self {
+        Self::start("serve", home, Some(state), config, port)
+    }
+
+    fn start(subcommand: &str, home: &Path, state: Option<&Path>, config: &str, port: u16) -> Self {
         let mut process = Process::start("copilot-exporter", PROGRAM, |folder, command| {
             let file = folder.join("config.toml");
             let config = format!("{config}\n[web]\nlisten = [\"127.0.0.1:{port}\"]\n");
