@@ -91,6 +91,11 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// A store that tells each call by itself, with its figures.
+pub(super) fn tells_single_calls(evidence: Evidence) -> bool {
+    evidence >= Evidence::LogRecord
+}
+
 /// The CLI and the desktop app write the same stores.
 pub(super) fn is_cli(surface: Surface) -> bool {
     matches!(surface, Surface::Cli | Surface::Desktop)

@@ -12,7 +12,6 @@ mod nearest;
 mod rollups;
 mod rows;
 mod session;
-mod sums;
 mod totals;
 mod turns;
 
@@ -76,7 +75,7 @@ pub struct Resolution {
 pub fn reconcile(observations: &[Observation]) -> Resolution {
     let mut facts = Facts::sorted(observations);
     let labels = Labels::of(&facts);
-    let mirrors = facts.drop_mirrors() + sums::drop_sums(&mut facts);
+    let mirrors = facts.drop_mirrors();
     let mut sets = identity::join(&facts.calls);
     let mut calls = rows::join(&facts.calls, &mut sets);
     let joined = facts.calls.len() - calls.len();

@@ -7,7 +7,7 @@ use std::mem;
 
 use crate::usage::{CallFact, Evidence, Initiator, Key, TokenType, Tokens};
 
-use super::facts::Stated;
+use super::facts::{Stated, tells_single_calls};
 use super::identity::Sets;
 use super::merge::Call;
 use super::nearest::{Candidate, Side, pairs};
@@ -132,29 +132,21 @@ const BY_TIME: [Rule; 9] = [
         within_ms: SAME_CALL_MS,
     },
     Rule {
-        left: |call| call.evidence.best() == Some(Evidence::TranscriptUsage),
-        right: |call| {
-            (call.has(Evidence::Span) || call.has(Evidence::LogRecord))
-                && !call.has(Evidence::TranscriptUsage)
-        },
+        left: |call| call.has(Evidence::TranscriptUsage) && !is_of_otel(call),
+        right: |call| is_of_otel(call) && !call.has(Evidence::TranscriptUsage),
         alike: Alike::Tokens,
         within_ms: SAME_CALL_MS,
     },
     // A summary that the journal tells of.
     Rule {
         left: |call| call.evidence.best() == Some(Evidence::JournalRequest),
-        right: |call| {
-            call.evidence.best() >= Some(Evidence::LogRecord) && !call.has(Evidence::JournalRequest)
-        },
+        right: |call| is_single_call(call) && !call.has(Evidence::JournalRequest),
         alike: Alike::Tokens,
         within_ms: SAME_CALL_MS,
     },
     Rule {
         left: |call| call.evidence.best() == Some(Evidence::TranscriptMessage),
-        right: |call| {
-            call.evidence.best() >= Some(Evidence::LogRecord)
-                && !call.has(Evidence::TranscriptMessage)
-        },
+        right: |call| is_single_call(call) && !call.has(Evidence::TranscriptMessage),
         alike: Alike::Time,
         within_ms: SAME_CALL_MS,
     },
@@ -165,6 +157,14 @@ const BY_TIME: [Rule; 9] = [
         within_ms: SAME_CALL_MS,
     },
 ];
+
+fn is_of_otel(call: &Call<'_>) -> bool {
+    call.has(Evidence::Span) || call.has(Evidence::LogRecord)
+}
+
+fn is_single_call(call: &Call<'_>) -> bool {
+    call.evidence.best().is_some_and(tells_single_calls)
+}
 
 fn is_of_jetbrains(call: &Call<'_>) -> bool {
     [Evidence::Nitrite, Evidence::Partition, Evidence::Salvage]

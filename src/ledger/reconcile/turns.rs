@@ -9,7 +9,7 @@ use crate::usage::{
     TokenType, Tokens, TurnFact,
 };
 
-use super::facts::Stated;
+use super::facts::{Stated, tells_single_calls};
 use super::identity::Sets;
 use super::merge::{Call, pick, share};
 use super::session::model_key;
@@ -135,7 +135,7 @@ impl<'a> Turn<'a> {
 
     /// Calls are known one by one, or exactly.
     fn is_worse_than(&self, evidence: Option<Evidence>) -> bool {
-        evidence > Some(self.evidence) && evidence >= Some(Evidence::LogRecord)
+        evidence > Some(self.evidence) && evidence.is_some_and(tells_single_calls)
     }
 
     /// Calls are known by their text alone, or are of the very store that tells of the turn.

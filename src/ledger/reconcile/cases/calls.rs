@@ -282,6 +282,28 @@ fn a_span_that_sums_up_a_sub_agent_adds_nothing_to_its_rows() {
 }
 
 #[test]
+fn sub_agents_side_by_side() {
+    let of_sub_agent = |evidence, id: &str, time, tokens, duration| {
+        let fact = CallFact {
+            initiator: Initiator::Subagent,
+            duration_ms: Some(duration),
+            ..call(evidence, at(time), tokens)
+        };
+        cli(id, Fact::Call(fact))
+    };
+    let prompt = |input, output| tokens(input, 0, 0, output);
+    let stated = [
+        of_sub_agent(Evidence::StoreRow, "1", 40, prompt(100, 10), 5),
+        of_sub_agent(Evidence::StoreRow, "2", 50, prompt(200, 20), 5),
+        of_sub_agent(Evidence::StoreRow, "3", 60, prompt(300, 30), 5),
+        of_sub_agent(Evidence::Span, "a", 70, prompt(400, 40), 60),
+        of_sub_agent(Evidence::Span, "b", 90, prompt(200, 20), 60),
+    ];
+    assert_eq!(total(&stated), sums(3, [600, 0, 0, 60]));
+    assert_eq!(total(&stated[3..]), sums(2, [600, 0, 0, 60]));
+}
+
+#[test]
 fn messages_tell_how_many_calls_a_sub_agents_span_sums_up() {
     let mut stated = sub_agent_run(Evidence::Message);
     let all = sums(2, [4_476, 4_352, 0, 36]);

@@ -102,6 +102,7 @@ fn anything() -> impl Strategy<Value = Observation> {
         Evidence::Message,
         Evidence::FlatRequest,
         Evidence::JournalRequest,
+        Evidence::LogRecord,
         Evidence::TranscriptUsage,
         Evidence::Span,
         Evidence::UsageRecord,

@@ -194,6 +194,41 @@ fn transcript_usage_and_span_of_one_call_are_one() {
 }
 
 #[test]
+fn log_records_replace_the_request_and_are_replaced_by_spans() {
+    let whole_prompt = |prompt, output| {
+        Tokens::default()
+            .with(TokenType::Input, Some(prompt))
+            .with(TokenType::Output, Some(output))
+    };
+    let record = |id: &str, response: &str, time, tokens| {
+        let fact = CallFact {
+            keys: vec![Key::response(response)],
+            ..call(Evidence::LogRecord, time, tokens)
+        };
+        observed(id, Surface::VsCode, Fact::Call(fact))
+    };
+    let mut stated = vec![
+        vscode_turn("t", request("a", tokens(18_508, 0, 0, 101))),
+        record("l1", "resp-1", seconds(12), whole_prompt(18_453, 90)),
+        record("l2", "resp-2", seconds(13), whole_prompt(16_995, 11)),
+    ];
+    assert_eq!(total(&stated), sums(2, [35_448, 0, 0, 101]));
+    let span = CallFact {
+        keys: vec![Key::response("resp-1")],
+        ..call(Evidence::Span, seconds(11), tokens(277, 18_176, 0, 90))
+    };
+    stated.push(observed("s1", Surface::VsCode, Fact::Call(span)));
+    let usage = tokens(16_995, 0, 0, 11);
+    stated.push(vscode_call(
+        Evidence::TranscriptUsage,
+        "u2",
+        seconds(13),
+        usage,
+    ));
+    assert_eq!(total(&stated), sums(2, [17_272, 18_176, 0, 101]));
+}
+
+#[test]
 fn a_transcript_beside_spans_but_without_journal_counts_once() {
     let mut text = call(Evidence::TranscriptMessage, seconds(12), output(10));
     text.estimated = true;
