@@ -18,7 +18,7 @@ struct Document<'a> {
     until: Option<String>,
     rows: Vec<JsonRow<'a>>,
     total: JsonFigures<'a>,
-    unpriced_models: Vec<&'a str>,
+    models_of_unpriced_calls: Vec<&'a str>,
     /// Reported without a model, and so in no row.
     unattributed_ai_credits: Decimal,
 }
@@ -59,7 +59,7 @@ pub(super) fn json(report: &Report, unattributed: Credits, out: &mut impl Write)
         until: report.period.until.and_then(instant),
         rows: rows.iter().map(|row| JsonRow { columns, row }).collect(),
         total: JsonFigures(&report.total),
-        unpriced_models: report.unpriced_models.iter().map(String::as_str).collect(),
+        models_of_unpriced_calls: report.unpriced_models.iter().map(String::as_str).collect(),
         unattributed_ai_credits: Decimal::new(u128::from(unattributed.0), 9),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;

@@ -156,7 +156,8 @@ fn tokens(measures: &Measures, class: TokenType) -> String {
 
 fn cost(measures: &Measures) -> String {
     let is = |measure| measures.get(measure).is_some_and(|amount| amount > 0);
-    let mark = if is(Measure::UnpricedCalls) {
+    let is_priced_in_part = is(Measure::CostListPrice) && is(Measure::PartialCalls);
+    let mark = if is(Measure::UnpricedCalls) || is_priced_in_part {
         AT_LEAST
     } else if is(Measure::CostListPrice) {
         ESTIMATE
@@ -208,13 +209,12 @@ fn footer(report: &Report, unattributed: Credits, out: &mut impl Write) -> io::R
         line("", text.to_owned())?;
     }
     if let Some(calls) = amount(Measure::UnpricedCalls) {
-        let models: Vec<&str> = report.unpriced_models.iter().map(String::as_str).collect();
+        let calls = counted(calls, "call");
         let text = format!(
-            "{} in no cost ({}); give a price under [[prices]] in the config",
-            counted(calls, "call"),
-            models.join(", ")
+            "{calls} in no cost, since a price of the model or the call's tokens are unknown"
         );
         line("unpriced", text)?;
+        line("", models(report))?;
     }
     let guessed = estimated(total);
     if guessed > 0 {
@@ -268,6 +268,17 @@ fn period(report: &Report) -> String {
     match report.zone.iana_name() {
         Some(name) => format!("{since} to {until}, {name}"),
         None => format!("{since} to {until}"),
+    }
+}
+
+/// The models of unpriced calls.
+fn models(report: &Report) -> String {
+    const MOST: usize = 8;
+    let all = &report.unpriced_models;
+    let named: Vec<&str> = all.iter().take(MOST).map(String::as_str).collect();
+    match all.len().saturating_sub(MOST) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 
