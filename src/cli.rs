@@ -119,6 +119,14 @@ pub struct ServeArgs {
     )]
     pub listen: Vec<String>,
 
+    /// Listen on the sockets that systemd passes on instead (a .socket unit)
+    #[arg(
+        long = "web.systemd-socket",
+        conflicts_with = "listen",
+        help_heading = "Serve options"
+    )]
+    pub systemd_socket: bool,
+
     /// Path of the metrics [default: /metrics]
     #[arg(
         long = "web.telemetry-path",

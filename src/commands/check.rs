@@ -7,6 +7,7 @@ use crate::ledger::Settings;
 pub(super) fn run(source: &ConfigSource) -> Result<(), CommandError> {
     let config = source.load()?;
     Settings::new(&config).map_err(|error| CommandError::usage(error.to_string()))?;
+    crate::serve::check(&config.web)?;
     match (&source.path, default_path()) {
         (Some(path), _) => println!("{}: fine", path.display()),
         (None, Some(path)) => println!(

@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use crate::cli::{Cli, Command, ServeArgs};
 use crate::config::{ConfigError, ConfigSource};
 use crate::ledger::LedgerError;
+use crate::serve::ServeError;
 use setup::Setup;
 
 /// Why a command failed, and so the exit status.
@@ -26,6 +27,8 @@ enum CommandError {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Serve(#[from] ServeError),
     /// An argument that the command line's own rules can't tell to be wrong.
     #[error("{0}")]
     Usage(String),
@@ -50,8 +53,14 @@ pub fn run(cli: Cli) -> ExitCode {
         Err(error) => {
             eprintln!("copilot-exporter: {error}");
             match error {
-                CommandError::Config(_) | CommandError::Usage(_) => ExitCode::from(2),
-                CommandError::Ledger(_) | CommandError::Failed(_) => ExitCode::FAILURE,
+                CommandError::Config(_)
+                | CommandError::Usage(_)
+                | CommandError::Serve(ServeError::Address(_) | ServeError::WebConfig(_)) => {
+                    ExitCode::from(2)
+                }
+                CommandError::Ledger(_) | CommandError::Serve(_) | CommandError::Failed(_) => {
+                    ExitCode::FAILURE
+                }
             }
         }
     }

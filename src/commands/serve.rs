@@ -49,7 +49,7 @@ async fn serve(setup: Setup) -> Result<(), CommandError> {
         labels: labels.clone(),
         recorder: Arc::clone(&recorder),
     };
-    let server = Server::bind(&setup.config.web, sources).map_err(|error| failed(&error))?;
+    let server = Server::bind(&setup.config.web, sources)?;
     tracing::info!("listening on {}", server.addresses().join(", "));
     let schedule = Schedule::start(
         scanner,

@@ -86,6 +86,8 @@ impl Default for ScanConfig {
 pub struct WebConfig {
     /// `127.0.0.1:19850`, `[::1]:19850`, `:19850`, `unix:/path`.
     pub listen: Vec<String>,
+    /// Listen on the sockets that systemd passes on, instead of `listen`.
+    pub systemd_socket: bool,
     pub telemetry_path: String,
     /// Prometheus' web config file: TLS and basic auth.
     pub config_file: Option<PathBuf>,
@@ -103,6 +105,7 @@ impl Default for WebConfig {
     fn default() -> Self {
         Self {
             listen: vec!["127.0.0.1:19850".to_owned()],
+            systemd_socket: false,
             telemetry_path: "/metrics".to_owned(),
             config_file: None,
             allowed_hosts: Vec::new(),

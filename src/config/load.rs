@@ -88,6 +88,7 @@ impl ConfigSource {
         if let Some(url) = &serve.otlp_endpoint {
             config.otlp.endpoint = Some(url.clone());
         }
+        config.web.systemd_socket |= serve.systemd_socket;
         config.web.disable_exporter_metrics |= serve.disable_exporter_metrics;
         config.web.openmetrics_created |= serve.openmetrics_created;
     }

@@ -56,8 +56,41 @@ impl FromStr for ListenAddress {
 #[derive(Debug)]
 pub(super) enum Listener {
     Tcp(TcpListener),
+    /// With its file, if that was made here and goes with the server.
     #[cfg(unix)]
-    Unix(std::os::unix::net::UnixListener, PathBuf),
+    Unix(std::os::unix::net::UnixListener, Option<PathBuf>),
+}
+
+/// The sockets that systemd (or whoever started this process) passed on, by the `LISTEN_FDS` protocol.
+#[cfg(unix)]
+pub(super) fn inherited() -> io::Result<Vec<Listener>> {
+    let mut passed = listenfd::ListenFd::from_env();
+    let mut listeners = Vec::new();
+    for at in 0..passed.len() {
+        // A socket of the other kind is an error, and stays where it is.
+        let listener = match passed.take_tcp_listener(at) {
+            Ok(Some(tcp)) => Listener::Tcp(tcp),
+            Ok(None) => continue,
+            Err(_) => match passed.take_unix_listener(at)? {
+                Some(unix) => Listener::Unix(unix, None),
+                None => continue,
+            },
+        };
+        listener.set_nonblocking()?;
+        listeners.push(listener);
+    }
+    match listeners.is_empty() {
+        true => Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "systemd passed no socket (LISTEN_FDS)",
+        )),
+        false => Ok(listeners),
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn inherited() -> io::Result<Vec<Listener>> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Who can connect to a listener.
@@ -82,29 +115,30 @@ impl ListenAddress {
         let listener = match self {
             Self::Tcp { host, port } => Listener::Tcp(bind_tcp(host, *port)?),
             #[cfg(unix)]
-            Self::Unix(path) => Listener::Unix(bind_unix(path)?, path.clone()),
+            Self::Unix(path) => Listener::Unix(bind_unix(path)?, Some(path.clone())),
             #[cfg(not(unix))]
             Self::Unix(_) => return Err(io::ErrorKind::Unsupported.into()),
         };
-        match &listener {
-            Listener::Tcp(listener) => listener.set_nonblocking(true)?,
-            #[cfg(unix)]
-            Listener::Unix(listener, _) => listener.set_nonblocking(true)?,
-        }
+        listener.set_nonblocking()?;
         Ok(listener)
     }
 }
 
 fn bind_tcp(host: &str, port: u16) -> io::Result<TcpListener> {
-    if !host.is_empty() {
+    let listener = if host.is_empty() {
+        // The IPv6 wildcard takes IPv4 as well; a system without IPv6 has only the other.
+        TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).or_else(|error| match error.kind() {
+            io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => Err(error),
+            _ => TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)),
+        })
+    } else {
         let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
-        return TcpListener::bind(addresses.as_slice());
-    }
-    // The IPv6 wildcard takes IPv4 as well; a system without IPv6 has only the other.
-    TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).or_else(|error| match error.kind() {
-        io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => Err(error),
-        _ => TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)),
-    })
+        TcpListener::bind(addresses.as_slice())
+    }?;
+    // A connection that finds the queue full is tried again only after a second; 128 are soon there.
+    #[cfg(unix)]
+    rustix::net::listen(&listener, 4_096)?;
+    Ok(listener)
 }
 
 /// A socket file that nobody listens on any more is replaced.
@@ -123,6 +157,14 @@ fn bind_unix(path: &std::path::Path) -> io::Result<std::os::unix::net::UnixListe
 }
 
 impl Listener {
+    fn set_nonblocking(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(listener) => listener.set_nonblocking(true),
+            #[cfg(unix)]
+            Self::Unix(listener, _) => listener.set_nonblocking(true),
+        }
+    }
+
     pub(super) fn origin(&self) -> Origin {
         match self {
             Self::Tcp(listener) => match listener.local_addr() {
@@ -147,7 +189,13 @@ impl fmt::Display for Listener {
                 Err(error) => write!(f, "an unknown address ({error})"),
             },
             #[cfg(unix)]
-            Self::Unix(_, path) => write!(f, "unix:{}", path.display()),
+            Self::Unix(listener, _) => match listener.local_addr() {
+                Ok(address) => match address.as_pathname() {
+                    Some(path) => write!(f, "unix:{}", path.display()),
+                    None => f.write_str("a unix socket without a name"),
+                },
+                Err(error) => write!(f, "an unknown address ({error})"),
+            },
         }
     }
 }

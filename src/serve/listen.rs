@@ -44,7 +44,7 @@ impl Server {
                 #[cfg(unix)]
                 Listener::Unix(listener, path) => {
                     let listener = tokio::net::UnixListener::from_std(listener)?;
-                    socket_files.push(path);
+                    socket_files.extend(path);
                     accepting.spawn(door.keep(listener));
                 }
             }

@@ -90,6 +90,31 @@ pub enum ServeError {
     WebConfig(#[from] WebConfigError),
 }
 
+/// Whether a server could be bound as far as the configuration goes: its addresses are addresses, and its
+/// web configuration file can be used.
+pub fn check(config: &WebConfig) -> Result<(), ServeError> {
+    for text in &config.listen {
+        text.parse::<ListenAddress>()?;
+    }
+    web_config::WebConfig::load(config.config_file.as_deref())?;
+    Ok(())
+}
+
+fn listeners(config: &WebConfig) -> Result<Vec<Listener>, ServeError> {
+    let failed = |address: &str| {
+        let address = address.to_owned();
+        |error| ServeError::Bind { address, error }
+    };
+    if config.systemd_socket {
+        return address::inherited().map_err(failed("the socket of systemd"));
+    }
+    let bind = |text: &String| {
+        let address: ListenAddress = text.parse()?;
+        address.bind().map_err(failed(text))
+    };
+    config.listen.iter().map(bind).collect()
+}
+
 /// A server that is bound to its addresses.
 #[derive(Debug)]
 pub struct Server {
@@ -112,14 +137,7 @@ impl Server {
         limits: Limits,
     ) -> Result<Self, ServeError> {
         let web_config = web_config::WebConfig::load(config.config_file.as_deref())?;
-        let mut listeners = Vec::new();
-        for text in &config.listen {
-            let address: ListenAddress = text.parse()?;
-            listeners.push(address.bind().map_err(|error| ServeError::Bind {
-                address: text.clone(),
-                error,
-            })?);
-        }
+        let listeners = listeners(config)?;
         let settings = web_config.settings();
         if let Some(open) = listeners
             .iter()

@@ -2,6 +2,7 @@
 
 mod limits;
 mod page;
+mod program;
 mod routes;
 mod scrapes;
 mod server;
