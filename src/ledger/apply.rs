@@ -128,6 +128,7 @@ impl Ledger {
             return;
         }
         let moved = self.pending.remove(&from).unwrap_or_default();
+        self.rename(&moved.statements, to);
         let pending = self.pending.entry(to).or_default();
         pending.statements.extend(moved.statements);
         pending.absorbed.extend(moved.absorbed);
@@ -247,7 +248,7 @@ impl Ledger {
             recent.replace(old, &scope.cells);
             recent.called(id, scope.surface, scope.last_call);
         }
-        self.counted = true;
+        self.state.meta_mut().counted = true;
     }
 }
 

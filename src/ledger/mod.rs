@@ -73,8 +73,6 @@ pub struct Ledger {
     waiting: usize,
     /// Scopes whose pending and future statements belong to another.
     redirected: HashMap<ScopeId, ScopeId>,
-    /// Something was counted since the last publication.
-    counted: bool,
     next_fold: Timestamp,
     /// The state can't be read: nothing is taken in, so that nothing is counted twice.
     fault: Option<LedgerError>,
@@ -127,7 +125,6 @@ impl Ledger {
             pending: BTreeMap::new(),
             waiting: 0,
             redirected: HashMap::new(),
-            counted: false,
             next_fold: Timestamp::default(),
             fault: None,
             last: None,
@@ -241,11 +238,11 @@ impl Ledger {
             zero_seen: self.last.as_ref().is_some_and(|last| last.was_seen()),
             hold: self.settings.zero_hold,
         });
-        let counted = std::mem::take(&mut self.counted);
-        if first || counted {
+        if first || meta.counted {
             let meta = self.state.meta_mut();
             meta.published_pass = meta.pass;
             meta.pass += 1;
+            meta.counted = false;
         }
     }
 

@@ -535,6 +535,7 @@ fn write_meta(connection: &Connection, meta: &Meta) -> rusqlite::Result<()> {
     put.execute(params!["instance", meta.instance])?;
     put.execute(params!["pass", meta.pass as i64])?;
     put.execute(params!["published_pass", meta.published_pass as i64])?;
+    put.execute(params!["counted", meta.counted])?;
     put.execute(params!["next_scope", meta.next_scope])?;
     put.execute(params!["newest", meta.newest.0])?;
     Ok(())
@@ -559,6 +560,7 @@ pub(super) fn load_meta(connection: &Connection) -> Result<Option<Meta>, Trouble
         instance: get(connection, "instance")?,
         pass: get::<i64>(connection, "pass")? as u64,
         published_pass: get::<i64>(connection, "published_pass")? as u64,
+        counted: get(connection, "counted")?,
         next_scope: get(connection, "next_scope")?,
         newest: Timestamp(get(connection, "newest")?),
     }))
@@ -629,6 +631,12 @@ impl File {
         let pages = if full { 1 } else { u32::MAX - 1 };
         self.connection
             .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
+            .unwrap();
+    }
+
+    pub(super) fn interrupt_after(&mut self, operations: i32) {
+        self.connection
+            .progress_handler(operations, Some(|| true))
             .unwrap();
     }
 }

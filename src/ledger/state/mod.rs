@@ -71,6 +71,8 @@ pub(super) struct Meta {
     pub(super) pass: u64,
     /// The last pass whose results were published; 0: none ever.
     pub(super) published_pass: u64,
+    /// The pass that is under way counted something.
+    pub(super) counted: bool,
     pub(super) next_scope: u32,
     /// The newest time that any statement names.
     pub(super) newest: Timestamp,
@@ -85,6 +87,7 @@ impl Meta {
             instance: [0; 16],
             pass: 1,
             published_pass: 0,
+            counted: false,
             next_scope: 0,
             newest: Timestamp::default(),
         };
@@ -346,6 +349,13 @@ impl State {
     pub(super) fn limit_pages(&self, full: bool) {
         if let Backing::File(file) = &self.backing {
             file.limit_pages(full);
+        }
+    }
+
+    /// Cuts the next commit off after so many operations of the database.
+    pub(super) fn interrupt_after(&mut self, operations: i32) {
+        if let Backing::File(file) = &mut self.backing {
+            file.interrupt_after(operations);
         }
     }
 }

@@ -47,16 +47,6 @@ fn sessions_with_the_same_response_id_stay_apart() {
     assert_eq!(sum(&snapshot, Measure::Sessions), 2);
 }
 
-/// A span that names no session, about the call whose response id it shares.
-fn lone_span(id: &str) -> Observation {
-    let span = call_with("", id, |call| call.evidence = Evidence::Span);
-    Observation {
-        scope: Observation::lone_scope(Key::span("trace", id)),
-        id: Key::span("trace", id),
-        ..span
-    }
-}
-
 #[test]
 fn a_statement_of_no_session_joins_its_call_whichever_is_first() {
     let orders: [fn(&mut Book); 4] = [

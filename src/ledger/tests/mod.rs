@@ -2,6 +2,7 @@
 
 mod counting;
 mod durable;
+mod faults;
 mod folding;
 mod labels;
 mod publishing;
@@ -76,6 +77,16 @@ fn call_with(session: &str, id: &str, change: impl FnOnce(&mut CallFact)) -> Obs
 
 fn output(call: &mut CallFact, count: u64) {
     call.tokens = call.tokens.with(TokenType::Output, Some(count));
+}
+
+/// A span that names no session, about the call whose response id it shares.
+fn lone_span(id: &str) -> Observation {
+    let span = call_with("", id, |call| call.evidence = Evidence::Span);
+    Observation {
+        scope: Observation::lone_scope(Key::span("trace", id)),
+        id: Key::span("trace", id),
+        ..span
+    }
 }
 
 /// The session's project.
