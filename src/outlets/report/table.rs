@@ -211,7 +211,7 @@ fn footer(report: &Report, unattributed: Credits, out: &mut impl Write) -> io::R
     if let Some(calls) = amount(Measure::UnpricedCalls) {
         let calls = counted(calls, "call");
         let text = format!(
-            "{calls} in no cost, since a price of the model or the call's tokens are unknown"
+            "{calls} in no cost: the model's price or the call's tokens are unknown; [[prices]] can give a price"
         );
         line("unpriced", text)?;
         line("", models(report))?;
