@@ -188,6 +188,8 @@ pub enum Command {
     History(HistoryArgs),
     /// What was looked for, what was found, what it holds and what is wrong with it
     Stores(StoresArgs),
+    /// Serve a made-up team that works in real time, to see dashboards alive; your data stays untouched
+    Demo(DemoArgs),
     /// Validate the config file
     Check,
     /// Print a completion script for a shell
@@ -258,6 +260,21 @@ pub struct StoresArgs {
     /// Machine-readable
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `demo`. Config file, homes and ledger are the demo's own.
+#[derive(Debug, Clone, Args)]
+pub struct DemoArgs {
+    /// Days of history to make up before the team goes on working
+    #[arg(long, value_name = "N", default_value_t = 35, value_parser = clap::value_parser!(u32).range(..=365))]
+    pub days: u32,
+
+    /// Make up the history in DIR, which must be empty or new, and keep it [default: a temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub serve: ServeArgs,
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod build;
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod demo;
 pub mod ledger;
 pub mod logging;
 pub mod metrics;

@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 mod check;
+mod demo;
 mod history;
 mod once;
 mod progress;
@@ -75,7 +76,7 @@ fn dispatch(cli: Cli) -> Result<(), CommandError> {
     let load = |serve: &ServeArgs| Setup::load(ConfigSource::new(&common, serve), common.no_state);
     let plain = ServeArgs::default();
     match command.unwrap_or(Command::Serve(serve)) {
-        Command::Serve(args) => serve::run(load(&args)?),
+        Command::Serve(args) => serve::run(load(&args)?, environment),
         Command::Once(args) => once::run(&load(&plain)?, &args),
         Command::Report(args) => report::run(&load(&plain)?, &args),
         Command::History(args) => history::run(&load(&plain)?, &args),
@@ -86,10 +87,16 @@ fn dispatch(cli: Cli) -> Result<(), CommandError> {
                 &args,
             )
         }
+        Command::Demo(args) => demo::run(&common, &args),
         Command::Check => check::run(&ConfigSource::new(&common, &plain)),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
     }
+}
+
+/// A variable of the environment, if it is set to a text.
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// Writes to stdout; a reader that had enough (`| head`) is no error.

@@ -12,7 +12,10 @@ use crate::privileges;
 use crate::scan::{Schedule, Wake};
 use crate::serve::{Server, Sources};
 
-pub(super) fn run(setup: Setup) -> Result<(), CommandError> {
+/// What a variable of the environment is set to.
+pub(super) type Environment = fn(&str) -> Option<String>;
+
+pub(super) fn run(setup: Setup, environment: Environment) -> Result<(), CommandError> {
     // Before any thread is started: capabilities are a thread's own.
     privileges::drop_unneeded();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -20,13 +23,13 @@ pub(super) fn run(setup: Setup) -> Result<(), CommandError> {
         .enable_all()
         .build()
         .map_err(|error| CommandError::failed(format!("cannot start: {error}")))?;
-    runtime.block_on(serve(setup))
+    runtime.block_on(serve(setup, environment))
 }
 
-async fn serve(setup: Setup) -> Result<(), CommandError> {
+async fn serve(setup: Setup, environment: Environment) -> Result<(), CommandError> {
     let failed = |error: &dyn std::fmt::Display| CommandError::failed(error.to_string());
     let labels = ConstantLabels::new(&setup.config.labels).map_err(|error| failed(&error))?;
-    let push = otlp::Settings::resolve(&setup.config.otlp, &|name| std::env::var(name).ok())
+    let push = otlp::Settings::resolve(&setup.config.otlp, &environment)
         .map_err(|error| failed(&error))?;
     let pushes = Arc::new(otlp::Stats::default());
     let recorder = Arc::new(match &push {
