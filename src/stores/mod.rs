@@ -21,6 +21,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::usage::Observation;
 
+#[cfg(fuzzing)]
+pub use vscode::fuzzing as vscode_fuzzing;
+
 pub use registry::{StoreKind, readers};
 
 /// A home folder that is examined, and the environment that says where things lie in it.

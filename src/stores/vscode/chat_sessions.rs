@@ -1,7 +1,7 @@
 //! Chat sessions of VS Code's core: journals and flat documents (formats, vscode.md §3).
 
 use std::fs::{File, Metadata};
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,8 @@ impl Reader for ChatSessions {
             .is_some_and(|extension| extension == "jsonl")
         {
             let (mut session, offset) = resume(cursor, &mut file, &metadata).map_err(&io)?;
-            let (read, end) = replay(&mut session, &mut file, offset, sink);
+            file.seek(SeekFrom::Start(offset)).map_err(&io)?;
+            let (read, end) = replay(&mut session, &file, offset, sink);
             session.observe(
                 &name,
                 &stem(path),
@@ -107,11 +108,7 @@ impl Reader for ChatSessions {
 
 /// The session as it was left, and where to go on. What was seen of its requests is kept also when the
 /// journal must be read from its beginning: it was rewritten, and undone requests are no longer in it.
-fn resume(
-    cursor: &Cursor,
-    file: &mut File,
-    metadata: &Metadata,
-) -> std::io::Result<(Session, u64)> {
+fn resume(cursor: &Cursor, file: &mut File, metadata: &Metadata) -> io::Result<(Session, u64)> {
     let position = cursor.load::<Position>();
     let Some(position) = position.filter(|position| position.version == VERSION) else {
         return Ok((Session::default(), 0));
@@ -123,19 +120,16 @@ fn resume(
     })
 }
 
-/// Applies the whole lines from `offset` on, and tells how long they are together. A last line without its
-/// line end isn't finished and waits.
-fn replay(
+/// Applies the whole lines of `input`, which begins at the file's `offset`, and tells how long they are
+/// together. A last line without its line end isn't finished and waits.
+pub(super) fn replay(
     session: &mut Session,
-    file: &mut File,
+    input: impl Read,
     offset: u64,
     sink: &mut dyn Sink,
-) -> (u64, std::io::Result<()>) {
+) -> (u64, io::Result<()>) {
     let mut whole = 0;
-    if let Err(error) = file.seek(SeekFrom::Start(offset)) {
-        return (0, Err(error));
-    }
-    let mut skim = Skim::lines(BufReader::with_capacity(BUFFER, file));
+    let mut skim = Skim::lines(BufReader::with_capacity(BUFFER, input));
     let end = loop {
         if offset == 0
             && skim.consumed() == 0
@@ -185,3 +179,7 @@ fn flat(file: File, path: &Path, sink: &mut dyn Sink) -> Result<Session, StoreEr
 #[cfg(test)]
 #[path = "chat_sessions_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "journal_model_tests.rs"]
+mod model_tests;

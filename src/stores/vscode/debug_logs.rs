@@ -113,7 +113,7 @@ impl Reader for DebugLogs {
 }
 
 /// What a line says of a model call; `Ok(None)` for a line about something else.
-fn round(line: &[u8], session: &str, is_child: bool) -> Result<Option<Observation>, ()> {
+pub(super) fn round(line: &[u8], session: &str, is_child: bool) -> Result<Option<Observation>, ()> {
     let entry = Lean::read(&mut Skim::lines(line), &SHAPE).map_err(drop)?;
     if entry.text_at(&["type"]) != Some("llm_request") {
         return Ok(None);

@@ -3,6 +3,8 @@
 mod agent_traces;
 mod chat_sessions;
 mod debug_logs;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod journal;
 mod layout;
 mod lean;

@@ -4,7 +4,7 @@
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use crate::stores::lines::{Line, Lines};
+use crate::stores::lines::Lines;
 use crate::stores::{Cursor, Discovery, Home, Reader, Sink, Source, StoreError, StoreKind};
 use crate::usage::{
     CallFact, Credits, Evidence, Fact, GrossInput, Initiator, Key, Observation, Project,
@@ -60,7 +60,7 @@ pub(crate) struct Transcripts;
 
 /// What the lines before say about those to come.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct State {
+pub(super) struct State {
     model: Option<String>,
     started: Option<Timestamp>,
     folder: Option<Project>,
@@ -113,7 +113,7 @@ impl Reader for Transcripts {
             if !may_matter(line.bytes) {
                 continue;
             }
-            match state.take(&line, &session) {
+            match state.take(line.bytes, line.offset, &session) {
                 Ok(Some(observation)) => {
                     sink.observe(observation);
                     any = true;
@@ -158,8 +158,13 @@ fn may_matter(line: &[u8]) -> bool {
 
 impl State {
     /// Takes in a line, and gives what it says of a call; `Err` for a line that can't be read.
-    fn take(&mut self, line: &Line<'_>, session: &str) -> Result<Option<Observation>, ()> {
-        let entry = Lean::read(&mut Skim::lines(line.bytes), &SHAPE).map_err(drop)?;
+    pub(super) fn take(
+        &mut self,
+        line: &[u8],
+        offset: u64,
+        session: &str,
+    ) -> Result<Option<Observation>, ()> {
+        let entry = Lean::read(&mut Skim::lines(line), &SHAPE).map_err(drop)?;
         let data = |name| ["data", name];
         let text = |name| entry.text_at(&data(name));
         let kind = entry.text_at(&["type"]).unwrap_or_default();
@@ -171,7 +176,7 @@ impl State {
             return Err(());
         }
         let time = entry.text_at(&["timestamp"]).and_then(Timestamp::parse_iso);
-        let position = format!("#{}", line.offset);
+        let position = format!("#{offset}");
         let event = entry.text_at(&["id"]).unwrap_or(&position);
         let said = |name| entry.at(&data(name)).and_then(Lean::count).unwrap_or(0);
         match kind {

@@ -1,0 +1,3 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| copilot_exporter::stores::vscode_fuzzing::debug_log(bytes));
