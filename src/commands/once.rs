@@ -25,5 +25,6 @@ pub(super) fn run(setup: &Setup, args: &OnceArgs) -> Result<(), CommandError> {
     }
     // What was shown at 0 has been seen: the next run may show it at its value.
     snapshot.mark_seen();
+    scanner.ledger_mut().remember_seen();
     Ok(())
 }

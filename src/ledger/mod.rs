@@ -229,6 +229,17 @@ impl Ledger {
         snapshot
     }
 
+    /// Remembers, for a process that ends after one pass, that its snapshot was seen: the next one shows at
+    /// its value what this one showed at 0.
+    pub fn remember_seen(&mut self) {
+        if self.last.as_ref().is_some_and(|last| last.was_seen()) && self.totals.held() > 0 {
+            self.totals.zeros_seen();
+            if let Err(error) = self.store() {
+                tracing::error!("{error}");
+            }
+        }
+    }
+
     fn publish(&mut self) {
         let meta = self.state.meta();
         let first = meta.published_pass == 0;

@@ -8,9 +8,10 @@ use super::snapshot::Value;
 use crate::usage::{Histogram, Measure, Slot, Timestamp};
 
 /// When a counter may show what it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Release {
     /// Nothing of it was published yet.
+    #[default]
     Unpublished,
     /// Shown at 0 since then, so that `increase()` sees what comes.
     Held(Timestamp),
@@ -18,7 +19,7 @@ pub(super) enum Release {
 }
 
 /// One counter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Counter {
     pub(super) truth: u128,
     /// The highest value shown so far.
@@ -99,29 +100,18 @@ impl SeriesTotals {
         });
         counters.dirty = true;
         counters.first = counters.first.min(cell.slot);
-        // A new bucket of a histogram that is shown already is no new series.
-        let sibling = counters
-            .by_measure
-            .iter()
-            .find(|&(&measure, _)| Unit::from(measure) == Unit::from(cell.measure))
-            .map(|(_, &counter)| counter);
+        let is_new = !counters.by_measure.contains_key(&cell.measure);
+        let sibling = is_new.then(|| counters.sibling(cell.measure)).flatten();
         counters
             .by_measure
             .entry(cell.measure)
             .or_insert_with(|| match sibling {
                 Some(sibling) => Counter {
-                    truth: 0,
-                    published: 0,
-                    baseline: 0,
-                    ..sibling
+                    born: sibling.born,
+                    release: sibling.release,
+                    ..Counter::default()
                 },
-                None => Counter {
-                    truth: 0,
-                    published: 0,
-                    born: Timestamp::default(),
-                    baseline: 0,
-                    release: Release::Unpublished,
-                },
+                None => Counter::default(),
             })
     }
 
@@ -143,6 +133,18 @@ impl SeriesTotals {
                 let before = *counter;
                 counter.publish(by, id == SeriesId::UNATTRIBUTED, first);
                 counters.dirty |= *counter != before;
+            }
+        }
+    }
+
+    /// Somebody saw the 0 of everything that is held: no wait is left.
+    pub(super) fn zeros_seen(&mut self) {
+        for counters in self.0.values_mut() {
+            for counter in counters.by_measure.values_mut() {
+                if let Release::Held(since) = &mut counter.release {
+                    *since = Timestamp(i64::MIN);
+                    counters.dirty = true;
+                }
             }
         }
     }
@@ -174,6 +176,18 @@ impl SeriesTotals {
     }
 }
 
+impl Counters {
+    /// A counter of the same unit: a new bucket of a histogram that is shown already is no new series.
+    fn sibling(&self, measure: Measure) -> Option<Counter> {
+        let of_unit =
+            |&(&other, _): &(&Measure, &Counter)| Unit::from(other) == Unit::from(measure);
+        self.by_measure
+            .iter()
+            .find(of_unit)
+            .map(|(_, &counter)| counter)
+    }
+}
+
 impl Counter {
     fn publish(&mut self, by: Publication, always_shown: bool, first_call: Slot) {
         match self.release {
@@ -191,7 +205,7 @@ impl Counter {
                 };
             }
             Release::Held(since) => {
-                let waited = by.now.0 - since.0;
+                let waited = by.now.0.saturating_sub(since.0);
                 if by.zero_seen || waited >= by.hold.as_millis() as i64 {
                     self.release = Release::Released;
                 } else if waited < 0 {

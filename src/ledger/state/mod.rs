@@ -5,10 +5,12 @@ mod codes;
 mod facts;
 mod file;
 mod lock;
+mod messages;
 #[cfg(test)]
 mod roundtrip;
 mod schema;
 mod scope;
+mod tables;
 mod texts;
 mod totals;
 mod view;
@@ -182,7 +184,7 @@ impl State {
             Some(Opened::Loaded(file, meta, loaded)) => {
                 let mut state = Self::new(Backing::File(file), meta.clone());
                 state.stored_meta = Some(meta);
-                (state, loaded)
+                (state, *loaded)
             }
         })
     }

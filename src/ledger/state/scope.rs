@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use prost::Message;
 
-use super::facts::StoredStatement;
+use super::messages::StoredStatement;
 use super::texts::Texts;
 use super::{Damaged, cells};
 use crate::ledger::intake::SourceId;

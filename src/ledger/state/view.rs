@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::file::{self, File, Trouble};
-use super::{LedgerError, Loaded, Meta, schema};
+use super::{LedgerError, Loaded, Meta, schema, tables};
 
 impl File {
     /// Opens the ledger of a folder as it is at this moment. Its lock and its content are left alone, and
@@ -48,8 +48,8 @@ fn load(path: &Path) -> Result<(Connection, Option<(Meta, Loaded)>), Trouble> {
             let reason = "an older version of this program keeps it".to_owned();
             return Err(Trouble::Unusable(reason));
         }
-        schema::Kind::Ledger { .. } => match file::load_meta(&connection)? {
-            Some(meta) => Some((meta, file::load(&connection)?)),
+        schema::Kind::Ledger { .. } => match tables::load_meta(&connection)? {
+            Some(meta) => Some((meta, tables::load(&connection)?)),
             None => None,
         },
     };

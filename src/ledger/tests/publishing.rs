@@ -50,6 +50,16 @@ fn a_zero_is_held_for_a_bounded_time_across_restarts() {
 }
 
 #[test]
+fn a_process_of_one_pass_remembers_that_its_zero_was_seen() {
+    let mut book = Book::on_disk();
+    book.pass([]);
+    book.pass([call("s", "1")]).mark_seen();
+    book.ledger.remember_seen();
+    book = book.restart();
+    assert_eq!(sum(&book.publish(), INPUT), 100);
+}
+
+#[test]
 fn a_clock_that_is_set_back_holds_nothing_for_ever() {
     let mut book = Book::in_memory();
     book.pass([]);
