@@ -5,11 +5,14 @@ use crate::usage::{
     Timestamp, TotalFact, TurnFact,
 };
 
+use super::model::{Model, Models};
+
 /// What is stated, and the statement that it is part of.
 #[derive(Debug)]
 pub(super) struct Stated<'a, F> {
     pub(super) id: Key,
     pub(super) surface: Surface,
+    pub(super) model: Option<Model<'a>>,
     pub(super) fact: &'a F,
 }
 
@@ -20,6 +23,17 @@ impl<F> Clone for Stated<'_, F> {
 }
 
 impl<F> Copy for Stated<'_, F> {}
+
+impl<'a, F> Stated<'a, F> {
+    fn new(observation: &Observation, model: Option<Model<'a>>, fact: &'a F) -> Self {
+        Self {
+            id: observation.id,
+            surface: observation.surface,
+            model,
+            fact,
+        }
+    }
+}
 
 /// The statements, each kind sorted by time and identity, so that nothing depends on the order in which
 /// they were seen.
@@ -36,8 +50,9 @@ pub(super) struct Facts<'a> {
 impl<'a> Facts<'a> {
     pub(super) fn sorted(observations: &'a [Observation]) -> Self {
         let mut facts = Self::default();
+        let mut models = Models::default();
         for observation in observations {
-            facts.put(observation);
+            facts.put(observation, &mut models);
         }
         sort_by_time(&mut facts.calls, |fact| fact.time);
         sort_by_time(&mut facts.turns, |fact| fact.start);
@@ -48,15 +63,23 @@ impl<'a> Facts<'a> {
         facts
     }
 
-    fn put(&mut self, observation: &'a Observation) {
-        let (id, surface) = (observation.id, observation.surface);
+    fn put(&mut self, observation: &'a Observation, models: &mut Models<'a>) {
+        let named = match &observation.fact {
+            Fact::Call(fact) => &fact.model,
+            Fact::Turn(fact) => &fact.model,
+            Fact::Leg(fact) => &fact.model,
+            Fact::Total(fact) => &fact.model,
+            Fact::Failure(fact) => &fact.model,
+            Fact::Session(fact) => &fact.model,
+        };
+        let model = named.as_deref().map(|name| models.of(name));
         match &observation.fact {
-            Fact::Call(fact) => self.calls.push(Stated { id, surface, fact }),
-            Fact::Turn(fact) => self.turns.push(Stated { id, surface, fact }),
-            Fact::Leg(fact) => self.legs.push(Stated { id, surface, fact }),
-            Fact::Total(fact) => self.totals.push(Stated { id, surface, fact }),
-            Fact::Failure(fact) => self.failures.push(Stated { id, surface, fact }),
-            Fact::Session(fact) => self.sessions.push(Stated { id, surface, fact }),
+            Fact::Call(fact) => self.calls.push(Stated::new(observation, model, fact)),
+            Fact::Turn(fact) => self.turns.push(Stated::new(observation, model, fact)),
+            Fact::Leg(fact) => self.legs.push(Stated::new(observation, model, fact)),
+            Fact::Total(fact) => self.totals.push(Stated::new(observation, model, fact)),
+            Fact::Failure(fact) => self.failures.push(Stated::new(observation, model, fact)),
+            Fact::Session(fact) => self.sessions.push(Stated::new(observation, model, fact)),
         }
     }
 

@@ -71,7 +71,7 @@ impl<'a> Failure<'a> {
         ResolvedFailure {
             time: self.time,
             model: fact.model.clone(),
-            provider: labels.provider(fact.provider.as_ref(), fact.model.as_deref()),
+            provider: labels.provider(fact.provider.as_ref(), self.stated.model),
             surface: labels.surface(self.stated.surface),
             project: labels.project(),
             reason: fact.reason,

@@ -1,12 +1,12 @@
 //! Shutdown legs, as remainders: what a process run says beyond the calls that are known of it.
 
 use crate::usage::{
-    Credits, Evidence, Initiator, Key, LegFact, PremiumRequests, Timestamp, TokenType, Tokens,
+    Credits, Evidence, Initiator, LegFact, PremiumRequests, Timestamp, TokenType, Tokens,
 };
 
 use super::facts::Stated;
 use super::merge::{Call, pick, share};
-use super::session::model_key;
+use super::model::Model;
 
 /// Adds what legs know beyond `calls`, and completes the messages that legs cover.
 pub(super) fn settle<'a>(legs: &[Stated<'a, LegFact>], calls: &mut Vec<Call<'a>>) {
@@ -49,7 +49,7 @@ struct Ended<'a> {
 /// What a run used of one model, and the calls that are known of it.
 struct Leg<'a> {
     stated: Stated<'a, LegFact>,
-    model: Option<Key>,
+    model: Option<Model<'a>>,
     calls: u64,
     tokens: Tokens,
     credits: Option<Credits>,
@@ -68,7 +68,7 @@ impl<'a> Leg<'a> {
         let without_count = fact.calls == 0 && !fact.tokens.is_empty();
         Self {
             stated,
-            model: fact.model.as_deref().map(model_key),
+            model: stated.model,
             calls: if without_count { 1 } else { fact.calls },
             tokens: fact.tokens,
             credits: fact.credits,
@@ -77,6 +77,10 @@ impl<'a> Leg<'a> {
             known: 0,
             messages: Vec::new(),
         }
+    }
+
+    fn is_of(&self, model: Option<Model<'_>>) -> bool {
+        self.model.map(|model| model.key) == model.map(|model| model.key)
     }
 
     fn add(&mut self, other: &LegFact) {
@@ -113,7 +117,7 @@ impl<'a> Ended<'a> {
         let mut legs: Vec<Leg<'a>> = Vec::new();
         for &stated in ended {
             let leg = Leg::new(stated);
-            match legs.iter_mut().find(|other| other.model == leg.model) {
+            match legs.iter_mut().find(|other| other.is_of(leg.model)) {
                 Some(other) => other.add(stated.fact),
                 None => legs.push(leg),
             }
@@ -144,7 +148,7 @@ impl<'a> Ended<'a> {
         for leg in &self.legs {
             let compactions = calls[whole.clone()]
                 .iter()
-                .filter(|call| call.is_compaction() && call.model.map(model_key) == leg.model);
+                .filter(|call| call.is_compaction() && leg.is_of(call.model));
             let compacted = compactions
                 .filter_map(|call| call.credits)
                 .fold(0, |sum: u64, credits| sum.saturating_add(credits.0));
@@ -156,7 +160,7 @@ impl<'a> Ended<'a> {
     fn name_models(&self, calls: &mut [Call<'a>]) {
         if let [leg] = self.legs.as_slice() {
             for call in calls {
-                call.model = call.model.or(leg.stated.fact.model.as_deref());
+                call.model = call.model.or(leg.model);
             }
         }
     }
@@ -209,8 +213,7 @@ impl<'a> Ended<'a> {
             if call.is_compaction() {
                 continue;
             }
-            let model = call.model.map(model_key);
-            let leg = self.legs.iter_mut().find(|leg| leg.model == model);
+            let leg = self.legs.iter_mut().find(|leg| leg.is_of(call.model));
             match (leg, call.is_mere_message()) {
                 (Some(leg), true) => leg.messages.push(at),
                 (Some(leg), false) => {
@@ -236,7 +239,7 @@ impl<'a> Ended<'a> {
             match self.legs.iter_mut().find(|leg| leg.excess() < 0) {
                 Some(leg) => {
                     leg.messages.push(at);
-                    calls[at].model = leg.stated.fact.model.as_deref();
+                    calls[at].model = leg.model;
                 }
                 None if calls[at].tokens == Tokens::default() => surplus.push(at),
                 None => {}
@@ -274,7 +277,7 @@ impl<'a> Leg<'a> {
         let mut remainder = Call {
             time: Some(fact.to),
             finished: Some(fact.to),
-            model: fact.model.as_deref(),
+            model: self.model,
             provider: fact.provider.as_ref(),
             ..Call::unknown(self.stated.id, self.stated.surface)
         };

@@ -8,6 +8,7 @@ use crate::usage::{
 };
 
 use super::facts::{Stated, is_cli};
+use super::model::Model;
 
 /// A set of kinds of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,7 +59,7 @@ pub(super) struct Call<'a> {
     pub(super) time: Option<Timestamp>,
     /// When the answer was there: what rows, records and messages are stamped with.
     pub(super) finished: Option<Timestamp>,
-    pub(super) model: Option<&'a str>,
+    pub(super) model: Option<Model<'a>>,
     pub(super) provider: Option<&'a Provider>,
     pub(super) initiator: Initiator,
     pub(super) tokens: Tokens,
@@ -123,7 +124,7 @@ impl<'a> Call<'a> {
             is_keyed: ranked.iter().any(has_foreign_key),
             time: timed.and_then(|stated| stated.fact.time),
             finished: timed.and_then(finished),
-            model: told().find_map(|fact| fact.model.as_deref()),
+            model: ranked.iter().find_map(|stated| stated.model),
             provider: provider(told()),
             initiator,
             tokens,

@@ -8,6 +8,7 @@ mod failures;
 mod identity;
 mod legs;
 mod merge;
+mod model;
 mod nearest;
 mod rollups;
 mod rows;

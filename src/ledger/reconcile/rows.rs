@@ -12,7 +12,6 @@ use super::identity::Sets;
 use super::merge::Call;
 use super::nearest::{Candidate, Side, pairs};
 use super::rollups;
-use super::session::model_key;
 
 /// What two statements about one call have in common, besides being near in time.
 #[derive(Debug, Clone, Copy)]
@@ -289,7 +288,7 @@ impl Rule {
 
     /// `None`: the call doesn't tell what has to be equal.
     fn likeness(&self, call: &Call<'_>) -> Option<Likeness> {
-        let model = || call.model.map(model_key);
+        let model = || call.model.map(|model| model.key);
         let prompt = || call.tokens.gross_input().map(|gross| gross.0);
         let output = || call.tokens.get(TokenType::Output);
         Some(match self.alike {

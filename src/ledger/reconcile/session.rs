@@ -10,43 +10,7 @@ use crate::usage::{
 use super::ResolvedCall;
 use super::facts::{Facts, Stated, is_cli};
 use super::merge::Call;
-
-/// A model's name as stores spell it, reduced to what they have in common: `vendor/` before it, the date of
-/// its release after it, dots for dashes and capitals don't matter.
-pub(super) fn model_key(model: &str) -> Key {
-    let name = model.rsplit('/').next().unwrap_or(model);
-    let name: String = name
-        .chars()
-        .map(|c| {
-            if c == '.' {
-                '-'
-            } else {
-                c.to_ascii_lowercase()
-            }
-        })
-        .collect();
-    Key::of("model", &[without_date(&name)])
-}
-
-/// Without `-20260305` or `-2026-03-05` at the end.
-fn without_date(name: &str) -> &str {
-    let is_digits =
-        |text: &str, count| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
-    let mut parts = name.rsplitn(4, '-');
-    let last = parts.next().unwrap_or_default();
-    if is_digits(last, 8) {
-        let rest = name.strip_suffix(last);
-        return rest.and_then(|rest| rest.strip_suffix('-')).unwrap_or(name);
-    }
-    match (parts.next(), parts.next(), parts.next()) {
-        (Some(month), Some(year), Some(rest))
-            if is_digits(last, 2) && is_digits(month, 2) && is_digits(year, 4) =>
-        {
-            rest
-        }
-        _ => name,
-    }
-}
+use super::model::Model;
 
 /// The labels of a session.
 #[derive(Debug)]
@@ -54,7 +18,7 @@ pub(super) struct Labels<'a> {
     project: Project,
     /// Where the CLI's stores say that it really ran.
     cli_surface: Option<Surface>,
-    model: Option<&'a str>,
+    model: Option<Model<'a>>,
     providers: BTreeMap<Key, &'a Provider>,
 }
 
@@ -64,7 +28,7 @@ impl<'a> Labels<'a> {
             .sessions
             .iter()
             .rev()
-            .find_map(|session| session.fact.model.as_deref());
+            .find_map(|session| session.model);
         Self {
             project: project(facts),
             cli_surface: facts
@@ -88,13 +52,13 @@ impl<'a> Labels<'a> {
         }
     }
 
-    pub(super) fn model(&self, own: Option<&'a str>) -> Option<&'a str> {
+    pub(super) fn model(&self, own: Option<Model<'a>>) -> Option<Model<'a>> {
         own.or(self.model)
     }
 
     /// Who bills: the statement's own word, else that of another statement about the same model.
-    pub(super) fn provider(&self, own: Option<&Provider>, model: Option<&str>) -> Provider {
-        let of_model = || self.providers.get(&model_key(model?)).copied();
+    pub(super) fn provider(&self, own: Option<&Provider>, model: Option<Model<'_>>) -> Provider {
+        let of_model = || self.providers.get(&model?.key).copied();
         own.or_else(of_model).cloned().unwrap_or(Provider::Copilot)
     }
 
@@ -105,7 +69,7 @@ impl<'a> Labels<'a> {
         ResolvedCall {
             count: call.count,
             time: call.time,
-            model: model.map(str::to_owned),
+            model: model.map(|model| model.name.to_owned()),
             surface: self.surface(call.surface),
             project: self.project(),
             initiator: call.initiator,
@@ -170,17 +134,11 @@ fn project(facts: &Facts<'_>) -> Project {
 /// call of Copilot's to stores that only know the client.
 fn providers<'a>(facts: &Facts<'a>) -> BTreeMap<Key, &'a Provider> {
     let mut known = BTreeMap::new();
-    let calls = told(&facts.calls, |fact| {
-        (fact.model.as_deref(), fact.provider.as_ref())
-    });
-    let turns = told(&facts.turns, |fact| {
-        (fact.model.as_deref(), fact.provider.as_ref())
-    });
-    let legs = told(&facts.legs, |fact| {
-        (fact.model.as_deref(), fact.provider.as_ref())
-    });
+    let calls = told(&facts.calls, |fact| fact.provider.as_ref());
+    let turns = told(&facts.turns, |fact| fact.provider.as_ref());
+    let legs = told(&facts.legs, |fact| fact.provider.as_ref());
     for (model, provider) in calls.chain(turns).chain(legs) {
-        let current = known.entry(model_key(model)).or_insert(provider);
+        let current = known.entry(model).or_insert(provider);
         let is_own = |provider: &Provider| *provider != Provider::Copilot;
         if (is_own(provider), provider) > (is_own(current), *current) {
             *current = provider;
@@ -188,7 +146,7 @@ fn providers<'a>(facts: &Facts<'a>) -> BTreeMap<Key, &'a Provider> {
     }
     for session in &facts.sessions {
         for (model, provider) in &session.fact.providers {
-            known.entry(model_key(model)).or_insert(provider);
+            known.entry(Model::of(model).key).or_insert(provider);
         }
     }
     known
@@ -197,34 +155,9 @@ fn providers<'a>(facts: &Facts<'a>) -> BTreeMap<Key, &'a Provider> {
 /// Model and provider of the statements that name both.
 fn told<'f, 'a: 'f, F>(
     facts: &'f [Stated<'a, F>],
-    names: impl Fn(&'a F) -> (Option<&'a str>, Option<&'a Provider>) + 'f,
-) -> impl Iterator<Item = (&'a str, &'a Provider)> + 'f {
-    facts.iter().filter_map(move |stated| {
-        let (model, provider) = names(stated.fact);
-        model.zip(provider)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn models_are_told_by_what_their_spellings_have_in_common() {
-        for (a, b) in [
-            ("claude-haiku-4.5", "claude-haiku-4-5-20251001"),
-            ("gpt-5.4", "GPT-5.4-2026-03-05"),
-            ("copilot/gpt-5-mini", "gpt-5-mini"),
-            ("customendpoint/Fake/demo-large", "demo-large"),
-        ] {
-            assert_eq!(model_key(a), model_key(b), "{a} {b}");
-        }
-        for (a, b) in [
-            ("claude-opus-4.6", "claude-opus-4"),
-            ("gpt-5.4", "gpt-5.4-mini"),
-            ("20260305", ""),
-        ] {
-            assert_ne!(model_key(a), model_key(b), "{a} {b}");
-        }
-    }
+    provider: impl Fn(&'a F) -> Option<&'a Provider> + 'f,
+) -> impl Iterator<Item = (Key, &'a Provider)> + 'f {
+    facts
+        .iter()
+        .filter_map(move |stated| Some((stated.model?.key, provider(stated.fact)?)))
 }

@@ -46,7 +46,7 @@ pub(super) fn usage<'a>(facts: &Facts<'a>) -> Vec<Call<'a>> {
         calls.push(Call {
             count: u64::from(is_first),
             time: fact.time,
-            model: fact.model.as_deref(),
+            model: total.model,
             tokens,
             credits,
             completed: !is_first,

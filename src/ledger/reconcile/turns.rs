@@ -12,7 +12,7 @@ use crate::usage::{
 use super::facts::{Stated, tells_single_calls};
 use super::identity::Sets;
 use super::merge::{Call, pick, share};
-use super::session::model_key;
+use super::model::Model;
 
 /// Clocks of two processes: how far a call may lie outside its turn.
 const SLACK_MS: i64 = 2_000;
@@ -79,7 +79,7 @@ struct Turn<'a> {
     fact: &'a TurnFact,
     start: Option<Timestamp>,
     end: Option<Timestamp>,
-    model: Option<&'a str>,
+    model: Option<Model<'a>>,
     provider: Option<&'a Provider>,
     initiator: Initiator,
     credits: Option<Credits>,
@@ -116,7 +116,7 @@ impl<'a> Turn<'a> {
             fact: best.fact,
             start,
             end: end.or(at_most.map(longest)),
-            model: told().find_map(|fact| fact.model.as_deref()),
+            model: copies.iter().find_map(|copy| copy.model),
             provider: named()
                 .find(|&provider| *provider != Provider::Copilot)
                 .or_else(|| named().next()),
@@ -147,7 +147,7 @@ impl<'a> Turn<'a> {
     /// What the calls inside lack and the turn knows.
     fn give(&self, calls: &mut [Call<'a>], inside: &[usize]) {
         let is_of_model = |call: &Call<'a>| match (call.model, self.model) {
-            (Some(a), Some(b)) => model_key(a) == model_key(b),
+            (Some(a), Some(b)) => a.key == b.key,
             _ => true,
         };
         let mut known = 0_u64;
@@ -202,7 +202,7 @@ impl<'a> Turn<'a> {
             let first = calls.is_empty();
             calls.push(Call {
                 count: if first { whole.count } else { 1 },
-                model: Some(model),
+                model: Some(Model::of(model)),
                 tokens: *tokens,
                 credits: None,
                 premium: whole.premium.filter(|_| first),
