@@ -7,6 +7,7 @@ use crate::usage::{Evidence, FailureFact, Timestamp};
 use super::ResolvedFailure;
 use super::facts::Stated;
 use super::identity::Sets;
+use super::nearest::{Candidate, Side, pairs};
 use super::session::Labels;
 
 /// A client gives up at most this long after (or, by the time of the request, before) its last attempt.
@@ -23,16 +24,32 @@ pub(super) fn resolve(
         .into_iter()
         .filter_map(|members| Failure::of(facts, &members))
         .collect();
-    let mut attempts: Vec<Timestamp> = told
-        .iter()
-        .filter(|failure| failure.evidence >= Evidence::Span)
-        .filter_map(|failure| failure.time)
-        .collect();
-    attempts.sort_unstable();
+    let ends = ends_of_attempts(&told);
+    let is_failure = |(at, _): &(usize, &Failure<'_>)| ends.binary_search(at).is_err();
     told.iter()
-        .filter(|failure| !failure.ends(&attempts))
-        .map(|failure| failure.resolved(labels))
+        .enumerate()
+        .filter(is_failure)
+        .map(|(_, failure)| failure.resolved(labels))
         .collect()
+}
+
+/// The failures that only say that attempts which are known one by one have come to an end, in order.
+fn ends_of_attempts(told: &[Failure<'_>]) -> Vec<usize> {
+    let candidates = told.iter().enumerate().filter_map(|(index, failure)| {
+        Some(Candidate {
+            alike: (),
+            millis: failure.time?.0,
+            side: match failure.evidence >= Evidence::Span {
+                true => Side::Right,
+                false => Side::Left,
+            },
+            index,
+        })
+    });
+    let pairs = pairs(candidates.collect(), GIVES_UP_WITHIN_MS);
+    let mut ends: Vec<usize> = pairs.into_iter().map(|(end, _)| end).collect();
+    ends.sort_unstable();
+    ends
 }
 
 /// A failure, from all statements about it.
@@ -53,17 +70,6 @@ impl<'a> Failure<'a> {
             evidence: stated.fact.evidence,
             time: told.iter().find_map(|failure| failure.fact.time),
         })
-    }
-
-    /// It only says that the attempts that are known one by one have come to an end.
-    fn ends(&self, attempts: &[Timestamp]) -> bool {
-        let Some(time) = self.time else {
-            return false;
-        };
-        let later = attempts.partition_point(|attempt| *attempt < time);
-        let near = |attempt: &Timestamp| attempt.0.abs_diff(time.0) <= GIVES_UP_WITHIN_MS;
-        let before = later.checked_sub(1).and_then(|at| attempts.get(at));
-        self.evidence < Evidence::Span && before.into_iter().chain(attempts.get(later)).any(near)
     }
 
     fn resolved(&self, labels: &Labels<'_>) -> ResolvedFailure {

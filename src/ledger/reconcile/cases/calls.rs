@@ -199,6 +199,14 @@ fn messages_of_the_clients_own_making_are_no_calls() {
 }
 
 #[test]
+fn edge_097_a_session_of_forty_rows_is_forty_calls() {
+    let rows: Vec<Observation> = (0..40)
+        .map(|at| row(&format!("r{at}"), seconds(at), tokens(1, 2, 3, 4)))
+        .collect();
+    assert_eq!(total(&rows), sums(40, [40, 80, 120, 160]));
+}
+
+#[test]
 fn edge_098_premium_requests_are_those_of_prompts() {
     let mut stated = Vec::new();
     for round in 0..26 {

@@ -262,6 +262,13 @@ fn edge_042_200_attempts_and_the_error_that_ends_them() {
     assert_eq!(reconcile(&stated[6..]).failures.len(), 1);
     stated.push(failure(Evidence::Message, "another", 900));
     assert_eq!(reconcile(&stated).failures.len(), 7);
+    // Of two failed requests, spans tell the attempt of one.
+    let two = [
+        failure(Evidence::JournalRequest, "r1", 0),
+        failure(Evidence::Span, "s", 1),
+        failure(Evidence::JournalRequest, "r2", 20),
+    ];
+    assert_eq!(reconcile(&two).failures.len(), 2);
     let copies = [
         failure(Evidence::Nitrite, "a", 1),
         failure(Evidence::Partition, "a", 1),
