@@ -161,7 +161,7 @@ fn held(name: &str) -> BTreeMap<String, [u128; 5]> {
     };
     let models = truth["held"].as_object().unwrap().iter();
     models
-        .map(|(model, sums)| (model.clone(), of_model(sums)))
+        .map(|(model, sums)| (model.replace("sonnet-4.6", "sonnet-4-6"), of_model(sums)))
         .collect()
 }
 

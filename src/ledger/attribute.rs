@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cells::{Cell, Cells, SeriesId};
-use crate::usage::{Histogram, Measure, Slot, TokenType};
+use crate::usage::{Histogram, Measure, TokenType};
 
 /// What an amount is an amount of. Measures of one quantity differ in a label only, so that an amount of
 /// it can be counted under one or the other, but not under both.
@@ -52,13 +52,46 @@ type Place = (SeriesId, Measure);
 ///
 /// For every quantity the result's sum is that of `derived`. Where that is less than what was published,
 /// the truth of some series falls below what they show; they show it until the truth has caught up.
-/// Amounts keep the time that the statements give them.
-pub(super) fn attribute(derived: Cells, anchor: &Cells) -> Cells {
+/// Amounts keep the time that the statements give them. What moves is what most probably was published: of
+/// the same model where there is some, so that a corrected project takes nothing from other models.
+pub(super) fn attribute(
+    derived: Cells,
+    anchor: &Cells,
+    same_model: impl Fn(SeriesId, SeriesId) -> bool,
+) -> Cells {
     let moves = Moves::needed(&derived, anchor);
     if moves.short.is_empty() {
         return derived;
     }
-    moves.apply(derived, anchor)
+    moves.apply(derived, anchor, same_model)
+}
+
+/// What an amount that moves has in common with what was published.
+#[derive(Debug, Clone, Copy)]
+struct Likeness {
+    time: bool,
+    model: bool,
+    measure: bool,
+}
+
+/// The likeliest first.
+const LIKENESSES: [Likeness; 6] = [
+    Likeness::new(true, true, true),
+    Likeness::new(false, true, true),
+    Likeness::new(true, true, false),
+    Likeness::new(false, true, false),
+    Likeness::new(true, false, false),
+    Likeness::new(false, false, false),
+];
+
+impl Likeness {
+    const fn new(time: bool, model: bool, measure: bool) -> Self {
+        Self {
+            time,
+            model,
+            measure,
+        }
+    }
 }
 
 /// What has to move, in amounts by place.
@@ -87,49 +120,58 @@ impl Moves {
         }
     }
 
-    fn apply(mut self, derived: Cells, anchor: &Cells) -> Cells {
+    fn apply(
+        mut self,
+        derived: Cells,
+        anchor: &Cells,
+        same_model: impl Fn(SeriesId, SeriesId) -> bool,
+    ) -> Cells {
         // A known 0 has nothing to move, and stays known.
         let (mut cells, zeros): (Vec<Cell>, Vec<Cell>) =
             derived.into_iter().partition(|cell| cell.amount > 0);
         let mut moved = Vec::new();
-        // First what lies at the time at which it was published, which is most probably the same call.
-        for published in anchor.iter() {
-            let place = (published.series, published.measure);
-            let at_its_time = cells.partition_point(|cell| cell.slot < published.slot);
-            let wanted = published.amount;
-            self.fill(
-                place,
-                wanted,
-                &mut cells[at_its_time..],
-                |slot| slot == published.slot,
-                &mut moved,
-            );
-        }
-        for (place, wanted) in self.short.clone() {
-            self.fill(place, wanted, &mut cells, |_| true, &mut moved);
+        for likeness in LIKENESSES {
+            let is_like = |place: Place, cell: &Cell| {
+                (!likeness.model || same_model(place.0, cell.series))
+                    && (!likeness.measure || place.1 == cell.measure)
+            };
+            if likeness.time {
+                for published in anchor.iter() {
+                    let place = (published.series, published.measure);
+                    let slot = published.slot;
+                    let begin = cells.partition_point(|cell| cell.slot < slot);
+                    let end = cells.partition_point(|cell| cell.slot <= slot);
+                    let at_its_time = &mut cells[begin..end];
+                    self.fill(place, published.amount, at_its_time, is_like, &mut moved);
+                }
+            } else {
+                for (place, wanted) in self.short.clone() {
+                    self.fill(place, wanted, &mut cells, is_like, &mut moved);
+                }
+            }
         }
         cells.retain(|cell| cell.amount > 0);
         cells.into_iter().chain(zeros).chain(moved).collect()
     }
 
-    /// Moves up to `wanted` to `place` from the cells, as long as their slots are `near`.
+    /// Moves up to `wanted` to `place` from those of the cells that are like it.
     fn fill(
         &mut self,
         place: Place,
         mut wanted: u64,
         cells: &mut [Cell],
-        near: impl Fn(Slot) -> bool,
+        is_like: impl Fn(Place, &Cell) -> bool,
         moved: &mut Vec<Cell>,
     ) {
         let Some(short) = self.short.get_mut(&place) else {
             return;
         };
         let quantity = Quantity::from(place.1);
-        for cell in cells.iter_mut().take_while(|cell| near(cell.slot)) {
+        for cell in cells.iter_mut() {
             if *short == 0 || wanted == 0 {
                 break;
             }
-            if Quantity::from(cell.measure) != quantity {
+            if Quantity::from(cell.measure) != quantity || !is_like(place, cell) {
                 continue;
             }
             let Some(spare) = self.spare.get_mut(&(cell.series, cell.measure)) else {
@@ -168,7 +210,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::usage::Initiator;
+    use crate::usage::{Initiator, Slot};
+
+    /// All series are of one model.
+    fn attribute(derived: Cells, anchor: &Cells) -> Cells {
+        super::attribute(derived, anchor, |_, _| true)
+    }
 
     const MEASURES: [Measure; 6] = [
         Measure::Calls(Initiator::User),
@@ -262,6 +309,16 @@ mod tests {
         let derived = cells([cell(7, 2, calls, 2), cell(9, 2, calls, 1)]);
         let want = cells([cell(7, 1, calls, 2), cell(9, 2, calls, 1)]);
         assert_eq!(attribute(derived, &anchor), want);
+    }
+
+    #[test]
+    fn what_moves_is_of_the_same_model() {
+        let calls = Measure::Calls(Initiator::User);
+        let anchor = cells([cell(7, 1, calls, 2)]);
+        let derived = cells([cell(7, 3, calls, 3), cell(7, 5, calls, 2)]);
+        let want = cells([cell(7, 1, calls, 2), cell(7, 3, calls, 3)]);
+        let same_model = |a: SeriesId, b: SeriesId| a.0 % 4 == b.0 % 4;
+        assert_eq!(super::attribute(derived, &anchor, same_model), want);
     }
 
     #[test]

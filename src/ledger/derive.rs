@@ -100,7 +100,9 @@ impl Deriver<'_> {
             });
         }
         scope.prices = prices;
-        scope.cells = attribute(cells.into_iter().collect(), &anchor);
+        let model = |series| self.sets.get(series).map(|labels| &labels.model);
+        let same_model = |a, b| model(a) == model(b);
+        scope.cells = attribute(cells.into_iter().collect(), &anchor, same_model);
         scope.anchor = anchor;
         derived.new_duplicates = resolution.duplicates.saturating_sub(scope.duplicates);
         scope.duplicates += derived.new_duplicates;
