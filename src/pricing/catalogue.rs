@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
-
-use xxhash_rust::xxh3::Xxh3;
 
 use super::names::{self, ModelId};
 use super::rates::{Period, Rates, Timeline};
@@ -32,9 +29,6 @@ const MOST_RECENT: usize = 1_024;
 /// How many models without a price are told.
 const MOST_TOLD: usize = 100;
 
-/// The rules for names and tiers; a new number makes the ledger derive anew what isn't published.
-const RULES: u32 = 1;
-
 /// Why the user's own prices can't be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CatalogueError {
@@ -54,7 +48,7 @@ pub enum CatalogueError {
 
 /// Which rates a call took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tier {
+pub(super) enum Tier {
     Base,
     LongContext,
     /// A sum over several calls, large enough that some of them may have been long: base rates, so
@@ -64,9 +58,9 @@ pub enum Tier {
 
 /// What tokens cost by the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ListPrice {
-    pub usd: Usd,
-    pub tier: Tier,
+pub(super) struct ListPrice {
+    pub(super) usd: Usd,
+    pub(super) tier: Tier,
 }
 
 impl Catalogue {
@@ -114,12 +108,17 @@ impl Catalogue {
         tokens: &Tokens,
         calls: u64,
     ) -> Option<Usd> {
-        self.price(model, time, tokens, calls)
-            .map(|price| price.usd)
+        let price = self.price(model, time, tokens, calls)?;
+        if price.tier == Tier::Undecided {
+            tracing::debug!(
+                "{calls} calls of {model} are priced at base rates: their sum doesn't tell which were long"
+            );
+        }
+        Some(price.usd)
     }
 
     /// Like [`Self::list_price`], with the tier that was used.
-    pub fn price(
+    pub(super) fn price(
         &self,
         model: &ModelId,
         time: Timestamp,
@@ -179,16 +178,6 @@ impl Catalogue {
         is_new
     }
 
-    /// Changes whenever a name or a price may come out differently.
-    pub fn version(&self) -> u64 {
-        let mut hash = Xxh3::new();
-        RULES.hash(&mut hash);
-        self.0.timelines.hash(&mut hash);
-        let names: BTreeMap<_, _> = self.0.names.iter().collect();
-        names.hash(&mut hash);
-        hash.finish()
-    }
-
     #[cfg(test)]
     pub(super) fn timelines(&self) -> &BTreeMap<ModelId, Timeline> {
         &self.0.timelines
@@ -205,7 +194,6 @@ impl fmt::Debug for Catalogue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Catalogue")
             .field("models", &self.0.timelines.len())
-            .field("version", &self.version())
             .finish_non_exhaustive()
     }
 }

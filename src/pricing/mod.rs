@@ -10,9 +10,9 @@ mod shipped;
 mod tests;
 mod vendors;
 
-pub use catalogue::{Catalogue, CatalogueError, ListPrice, Tier};
+pub use catalogue::{Catalogue, CatalogueError};
 pub use names::ModelId;
-pub use plan::{monthly_credits, monthly_premium_requests};
+pub use plan::monthly_credits;
 pub use premium::{CREDITS_BEGIN, premium_requests};
 pub use rates::Rates;
 pub use vendors::vendor;

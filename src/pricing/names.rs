@@ -7,11 +7,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 /// A canonical model id, such as `claude-opus-4-5`; a name that the catalogue doesn't know, cleaned; or
 /// [`ModelId::UNKNOWN`]. Made by [`super::Catalogue::canonical`].
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModelId(Arc<str>);
 
 impl ModelId {

@@ -1,7 +1,7 @@
 //! What a plan includes each month (UTC), by GitHub's published figures.
 
 use crate::config::{PlanConfig, PlanName};
-use crate::usage::{Credits, PremiumRequests};
+use crate::usage::Credits;
 
 /// The credits a month of the configured plan: its own number of credits, else those of the named plan,
 /// pooled over the seats of an organisation (one, unless the config tells). `None`: nothing configured.
@@ -18,20 +18,6 @@ pub fn monthly_credits(plan: &PlanConfig) -> Option<Credits> {
     };
     Some(Credits(
         times_seats(each, plan).saturating_mul(Credits::NANO),
-    ))
-}
-
-/// The premium requests a month of a plan that is still billed in them. `None`: it isn't, or the plan
-/// has no such figure.
-pub fn monthly_premium_requests(plan: &PlanConfig) -> Option<PremiumRequests> {
-    let each = match plan.name.filter(|_| plan.premium_requests)? {
-        PlanName::Pro | PlanName::Business => 300,
-        PlanName::ProPlus => 1_500,
-        PlanName::Enterprise => 1_000,
-        PlanName::Max => return None,
-    };
-    Some(PremiumRequests(
-        times_seats(each, plan).saturating_mul(PremiumRequests::MICRO),
     ))
 }
 
@@ -79,16 +65,5 @@ mod tests {
             ..plan(PlanName::Business, Some(40))
         };
         assert_eq!(monthly_credits(&own), Some(Credits(2_500_500_000_000)));
-    }
-
-    #[test]
-    fn premium_requests_only_where_they_are_billed() {
-        let mut own = plan(PlanName::Pro, None);
-        assert_eq!(monthly_premium_requests(&own), None);
-        own.premium_requests = true;
-        assert_eq!(
-            monthly_premium_requests(&own),
-            Some(PremiumRequests(300 * PremiumRequests::MICRO))
-        );
     }
 }

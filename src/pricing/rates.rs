@@ -9,7 +9,7 @@ const PICO_PER_TOKEN: f64 = 1e6;
 const MOST: f64 = 1e6;
 
 /// The price of one token, by class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
     input: Usd,
     cache_read: Usd,
@@ -66,7 +66,7 @@ fn per_token(usd_per_million: f64) -> Option<Usd> {
 }
 
 /// The rates of calls with a long prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LongContext {
     /// A gross input above this takes `rates` for all of the call's tokens.
     pub(super) threshold: u64,
@@ -74,7 +74,7 @@ pub(super) struct LongContext {
 }
 
 /// A model's prices from one day to another.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Period {
     /// 00:00 UTC of the first day.
     pub(super) from: Timestamp,
@@ -87,7 +87,7 @@ pub(super) struct Period {
 }
 
 /// All periods of a model, ascending and without overlap.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Timeline(Vec<Period>);
 
 impl Timeline {
