@@ -450,7 +450,7 @@ fn edge_132_requests_of_one_millisecond_are_two() {
 }
 
 #[test]
-fn edge_133_every_place_is_read() {
+fn edge_133_and_208_every_place_is_read() {
     let dir = Dir::new();
     let places = [
         ".config/Code/User/workspaceStorage/no-workspace/chatSessions",
@@ -470,6 +470,24 @@ fn edge_133_every_place_is_read() {
     let mut seen = Seen::default();
     seen.read_all(&ChatSessions, &dir.home());
     assert_eq!(turns(&seen).len(), places.len());
+}
+
+#[test]
+fn edge_210_a_folder_that_moves_while_it_is_read_is_an_error_of_that_file() {
+    let dir = Dir::new();
+    let push = push(&[request("a", r#","completionTokens":1"#)], None);
+    dir.journal(&[ROOT, &push]);
+    let found = ChatSessions.discover(&dir.home());
+    fs::rename(dir.path(FOLDER), dir.path(FOLDER).with_file_name("moved")).unwrap();
+    let mut seen = Seen::default();
+    let read = seen.read(
+        &ChatSessions,
+        &dir.home(),
+        &found.sources[0],
+        &Cursor::default(),
+    );
+    assert!(read.is_err());
+    assert_eq!(seen.facts(), []);
 }
 
 #[test]

@@ -248,7 +248,7 @@ impl Session {
         remote().or_else(folder)
     }
 
-    /// The highest running total of credits, and when it was reached.
+    /// The highest running total of credits, and until when it held.
     fn running_credits(&self) -> Option<(Credits, Option<Timestamp>)> {
         let whole = self.document.0.get("sessionCopilotCredits");
         let whole = whole
@@ -261,7 +261,7 @@ impl Session {
             .filter_map(|request| Some((request.session_credits?, request.time())))
             .chain(whole)
             .filter(|(credits, _)| credits.0 > 0)
-            .max_by_key(|(credits, time)| (*credits, std::cmp::Reverse(*time)))
+            .max()
     }
 
     /// The models that the user's own providers run in this session: other stores can't tell them from

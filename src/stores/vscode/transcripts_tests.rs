@@ -78,7 +78,7 @@ fn usage(second: u32) -> String {
 }
 
 #[test]
-fn edge_136_usage_is_exact() {
+fn edge_136_and_140_usage_is_exact_and_the_session_is_the_files_stem() {
     let calls = read(&[usage(1)]);
     let [call] = calls.as_slice() else {
         panic!("{calls:?}");

@@ -1,20 +1,14 @@
 //! Genuine stores of VS Code: all of them together give the bill, and each subset gives what it can know.
 
-mod support;
-
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use copilot_exporter::config::Config;
-use copilot_exporter::ledger::{Ledger, Settings, Snapshot};
-use copilot_exporter::scan::Scanner;
-use copilot_exporter::usage::{Initiator, Measure, Timestamp, TokenType};
+use copilot_exporter::usage::{Initiator, Measure};
 use serde::Deserialize;
-use support::home::Home;
+
+use crate::figures::{Figures, OUTFILE, pass, scanner};
+use crate::support::home::Home;
+use crate::support::tools;
 
 const FIXTURE: &str = "vscode/copilot-chat-0.67";
 const WORKSPACE: &str = ".config/Code/User/workspaceStorage/711913d1";
-const OUTFILE: &str = "copilot-otel.jsonl";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Store {
@@ -65,62 +59,6 @@ fn subsets() -> impl Iterator<Item = Vec<Store>> {
     })
 }
 
-fn scanner(home: &Path) -> Scanner {
-    let config = Config {
-        homes: vec![home.display().to_string()],
-        otel_files: vec![home.join(OUTFILE)],
-        ..Config::default()
-    };
-    let settings = Settings::new(&config).unwrap();
-    let ledger = Ledger::open(None, settings, Timestamp::now()).unwrap();
-    Scanner::new(&config, ledger)
-}
-
-fn pass(scanner: &mut Scanner) -> Figures {
-    let snapshot = scanner.pass(&mut |_| ());
-    snapshot.mark_seen();
-    Figures::of(&snapshot)
-}
-
-/// What a snapshot shows, over all series; what no series has is unknown.
-#[derive(Debug, PartialEq, Default)]
-struct Figures {
-    calls: u128,
-    failures: u128,
-    input: Option<u128>,
-    cache_read: Option<u128>,
-    output: Option<u128>,
-    estimated_output: Option<u128>,
-    reasoning: Option<u128>,
-    partial: u128,
-}
-
-impl Figures {
-    fn of(snapshot: &Snapshot) -> Self {
-        let mut sums: BTreeMap<Measure, u128> = BTreeMap::new();
-        for series in &snapshot.series {
-            for (&measure, value) in &series.values {
-                *sums.entry(measure).or_default() += value.amount;
-            }
-        }
-        let of = |measure| sums.get(&measure).copied();
-        let all = |wanted: fn(&Measure) -> bool| {
-            let chosen = sums.iter().filter(|(measure, _)| wanted(measure));
-            chosen.map(|(_, n)| n).sum()
-        };
-        Self {
-            calls: all(|measure| matches!(measure, Measure::Calls(_))),
-            failures: all(|measure| matches!(measure, Measure::Failures(_))),
-            input: of(Measure::Tokens(TokenType::Input)),
-            cache_read: of(Measure::Tokens(TokenType::CacheRead)),
-            output: of(Measure::Tokens(TokenType::Output)),
-            estimated_output: of(Measure::EstimatedTokens(TokenType::Output)),
-            reasoning: of(Measure::Reasoning),
-            partial: of(Measure::PartialCalls).unwrap_or(0),
-        }
-    }
-}
-
 #[derive(Deserialize)]
 struct Truth {
     calls: Vec<TrueCall>,
@@ -145,7 +83,7 @@ struct Bill(Truth);
 
 impl Bill {
     fn read() -> Self {
-        let path = support::tools::root().join(format!("fixtures/{FIXTURE}/truth.json"));
+        let path = tools::root().join(format!("fixtures/{FIXTURE}/truth.json"));
         Self(serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())
     }
 
