@@ -76,6 +76,8 @@ pub struct Ledger {
     next_fold: Timestamp,
     /// The state can't be read: nothing is taken in, so that nothing is counted twice.
     fault: Option<LedgerError>,
+    /// The problem that was logged last.
+    told: Option<String>,
     last: Option<Arc<Snapshot>>,
 }
 
@@ -127,6 +129,7 @@ impl Ledger {
             redirected: HashMap::new(),
             next_fold: Timestamp::default(),
             fault: None,
+            told: None,
             last: None,
         };
         for (kind, name, own) in loaded.names {
@@ -221,9 +224,8 @@ impl Ledger {
         let applied = self.apply_pending().and_then(|()| self.fold());
         self.publish();
         // Durable before it is shown: what was shown once must not fall after a crash.
-        if let Err(error) = applied.and_then(|()| self.store()) {
-            tracing::error!("{error}");
-        }
+        let stored = applied.and_then(|()| self.store());
+        self.tell(stored.err());
         let snapshot = Arc::new(self.picture(scan, stores));
         self.last = Some(Arc::clone(&snapshot));
         snapshot
@@ -234,10 +236,18 @@ impl Ledger {
     pub fn remember_seen(&mut self) {
         if self.last.as_ref().is_some_and(|last| last.was_seen()) && self.totals.held() > 0 {
             self.totals.zeros_seen();
-            if let Err(error) = self.store() {
-                tracing::error!("{error}");
-            }
+            let stored = self.store();
+            self.tell(stored.err());
         }
+    }
+
+    /// Logs a problem once, as long as it lasts.
+    fn tell(&mut self, problem: Option<LedgerError>) {
+        let problem = problem.map(|error| error.to_string());
+        if let Some(text) = problem.as_ref().filter(|_| problem != self.told) {
+            tracing::error!("{text}");
+        }
+        self.told = problem;
     }
 
     fn publish(&mut self) {

@@ -165,6 +165,24 @@ fn edge_226_calls_of_the_future_and_of_no_time_count() {
 }
 
 #[test]
+fn edge_223_a_store_that_is_busy_keeps_its_totals_and_is_read_on_later() {
+    let mut book = Book::in_memory();
+    book.pass([call("s", "1")]);
+    let mut intake = book
+        .ledger
+        .intake(StoreKind::CliStore, Path::new("db"), None);
+    intake.observe(call("s", "2"));
+    // The reader fails here: what was observed stays, how far it came is forgotten.
+    drop(intake);
+    let source = crate::ledger::SourceId::of(StoreKind::CliStore, Path::new("db"));
+    assert_eq!(calls(&book.publish()), 2);
+    assert!(book.ledger.stamp(source).is_empty());
+    book.say_by(StoreKind::CliStore, "db", [call("s", "2"), call("s", "3")]);
+    assert_eq!(calls(&book.publish()), 3);
+    assert_eq!(book.ledger.stamp(source), b"stamp");
+}
+
+#[test]
 fn store_counters_are_durable() {
     let mut book = Book::on_disk();
     let mut intake = book

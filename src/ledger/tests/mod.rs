@@ -6,6 +6,7 @@ mod faults;
 mod folding;
 mod labels;
 mod publishing;
+mod released;
 mod viewing;
 mod windows;
 

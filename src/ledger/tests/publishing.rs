@@ -1,7 +1,8 @@
 //! What a counter shows, and when.
 
 use super::*;
-use crate::usage::Histogram;
+use crate::ledger::Window;
+use crate::usage::{Histogram, TotalFact};
 
 #[test]
 fn edge_221_history_is_published_at_once_and_what_comes_later_after_a_zero() {
@@ -165,6 +166,63 @@ fn a_list_price_that_turns_out_to_be_reported_is_not_paid_twice() {
         u128::from(nano) * 10 - listed
     );
     assert_eq!(sum(&snapshot, Measure::Credits), u128::from(nano));
+}
+
+#[test]
+fn edge_241_both_bases_are_visible_and_each_call_is_on_one() {
+    let mut book = Book::in_memory();
+    let listed = sum(&book.pass([call("s", "1")]), Measure::CostListPrice);
+    let mut book = Book::in_memory();
+    let reported = call_with("s", "2", |call| {
+        credits(call, 5);
+        output(call, 11);
+    });
+    let snapshot = book.pass([call("s", "1"), reported]);
+    assert_eq!(sum(&snapshot, Measure::CostListPrice), listed);
+    assert_eq!(sum(&snapshot, Measure::CostReported), 50);
+    let today = snapshot
+        .windows
+        .iter()
+        .find(|total| total.window == Window::Today);
+    assert_eq!(today.unwrap().cost.unwrap().0, listed + 50);
+}
+
+/// The session's running total of credits.
+fn total(session: &str, nano: u64) -> Observation {
+    Observation {
+        scope: session.to_owned(),
+        id: Key::of("total", &[session, &nano.to_string()]),
+        surface: Surface::Cli,
+        fact: Fact::Total(TotalFact {
+            time: Some(Timestamp(start().0 + MINUTE)),
+            model: None,
+            tokens: Tokens::default(),
+            credits: Some(Credits(nano)),
+        }),
+    }
+}
+
+#[test]
+fn edge_231_credits_of_no_known_model_move_only_while_unpublished() {
+    let explained = || call_with("s", "1", |call| credits(call, 70));
+    let mut book = Book::in_memory();
+    book.say("a", [total("s", 100)]);
+    let snapshot = book.pass([explained()]);
+    assert_eq!(snapshot.unattributed_credits, Credits(30));
+    assert_eq!(sum(&snapshot, Measure::Credits), 70);
+    let mut book = Book::in_memory();
+    assert_eq!(
+        book.pass([total("s", 100)]).unattributed_credits,
+        Credits(100)
+    );
+    book.seen_pass([explained()]);
+    let snapshot = book.publish();
+    assert_eq!(snapshot.unattributed_credits, Credits(100));
+    assert_eq!(
+        sum(&snapshot, Measure::Credits),
+        0,
+        "they are all shown already"
+    );
 }
 
 #[test]
