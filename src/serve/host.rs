@@ -78,4 +78,11 @@ mod tests {
         assert!(!is_allowed(Some(b"\xff"), &further));
         assert!(is_allowed(None, &further));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn a_public_name_never_passes(host in "[a-z0-9.:@\\[\\]%-]{0,30}\\.example(:[0-9]{0,5})?") {
+            proptest::prop_assert!(!is_allowed(Some(host.as_bytes()), &[]));
+        }
+    }
 }

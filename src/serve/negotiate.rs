@@ -354,4 +354,17 @@ mod tests {
             assert_eq!(coding(header), want, "{header}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_header_has_an_answer(
+            before in "[ -~]{0,40}",
+            quality in 1..=1_000u16,
+        ) {
+            let _ = (exposition(&before), coding(&before));
+            let wanted = format!("application/openmetrics-text;q={}", f64::from(quality) / 1e3);
+            let got = exposition(&wanted).map(|offer| offer.format);
+            proptest::prop_assert_eq!(got, Some(Form::OpenMetrics));
+        }
+    }
 }
