@@ -6,23 +6,21 @@ use std::time::Duration;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Version};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::address::Origin;
 use super::body::Payload;
 use super::connection::Progress;
 use super::crowd::Crowd;
-use super::render::Renderer;
+use super::render::{Exposition, Renderer};
 use super::web_config::{Settings, WebConfig};
 use super::{host, negotiate, page};
-use crate::ledger::Snapshot;
 
 /// What every connection needs for its answers.
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) renderer: Arc<Renderer>,
     pub(super) web_config: WebConfig,
-    pub(super) snapshots: watch::Receiver<Arc<Snapshot>>,
     /// Where the metrics are.
     pub(super) telemetry_path: String,
     pub(super) allowed_hosts: Vec<String>,
@@ -162,12 +160,8 @@ impl Desk {
         }
     }
 
-    fn snapshot(&self) -> Arc<Snapshot> {
-        self.snapshots.borrow().clone()
-    }
-
     fn ready(&self) -> Response<Payload> {
-        match self.snapshot().ready {
+        match self.renderer.snapshot().ready {
             true => plain(StatusCode::OK, "ready\n"),
             false => plain(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -193,9 +187,9 @@ impl Desk {
             refusal.headers_mut().insert(header::RETRY_AFTER, seconds);
             return refusal;
         };
-        let snapshot = self.snapshot();
-        let pieces = match self.renderer.render(&snapshot, offer.format, coding).await {
-            Ok(pieces) => pieces,
+        let Exposition { snapshot, pieces } = match self.renderer.render(offer.format, coding).await
+        {
+            Ok(exposition) => exposition,
             Err(error) => {
                 tracing::error!(%error, "a scrape could not be rendered");
                 return plain(StatusCode::INTERNAL_SERVER_ERROR, "could not be rendered\n");
@@ -231,7 +225,11 @@ impl Desk {
     }
 
     fn page(&self, origin: Origin) -> Response<Payload> {
-        let html = page::render(&self.snapshot(), &self.telemetry_path, origin.is_local());
+        let html = page::render(
+            &self.renderer.snapshot(),
+            &self.telemetry_path,
+            origin.is_local(),
+        );
         let mut response = Response::new(Payload::new(vec![html.into()]));
         let headers = response.headers_mut();
         let fixed: [(HeaderName, &str); 5] = [

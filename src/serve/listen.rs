@@ -27,6 +27,7 @@ impl Server {
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
         let (end, ending) = watch::channel(false);
         let mut accepting = JoinSet::new();
+        accepting.spawn(self.desk.renderer.clone().follow(self.snapshots));
         let mut socket_files = Vec::new();
         for listener in self.listeners {
             let door = Arc::new(Door {

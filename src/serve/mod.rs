@@ -121,6 +121,7 @@ pub struct Server {
     listeners: Vec<Listener>,
     desk: Arc<Desk>,
     limits: Limits,
+    snapshots: watch::Receiver<Arc<Snapshot>>,
     seen: Arc<Notify>,
 }
 
@@ -149,7 +150,9 @@ impl Server {
                 "anybody who reaches this address can read project names and costs: set basic_auth_users in --web.config.file, or listen on 127.0.0.1"
             );
         }
+        let mut snapshots = sources.snapshots;
         let renderer = Renderer::new(
+            snapshots.borrow_and_update().clone(),
             sources.labels,
             sources.recorder,
             !config.disable_exporter_metrics,
@@ -158,7 +161,6 @@ impl Server {
         let desk = Desk {
             renderer: Arc::new(renderer),
             web_config,
-            snapshots: sources.snapshots,
             telemetry_path: config.telemetry_path.clone(),
             allowed_hosts: config.allowed_hosts.clone(),
             scrapes: Arc::new(Semaphore::new(config.max_requests)),
@@ -169,6 +171,7 @@ impl Server {
             listeners,
             desk: Arc::new(desk),
             limits,
+            snapshots,
             seen: sources.seen,
         })
     }

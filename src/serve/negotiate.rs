@@ -21,6 +21,8 @@ pub(super) enum Form {
 }
 
 impl Form {
+    pub(super) const ALL: [Self; 3] = [Self::Text, Self::OpenMetrics, Self::Protobuf];
+
     pub(super) fn format(self, created: bool) -> Format {
         match self {
             Self::Text => Format::Text,

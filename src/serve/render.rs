@@ -1,12 +1,13 @@
 //! Expositions, rendered once for a snapshot and a format however many scrapes there are.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 use hyper::body::Bytes;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 
 use super::negotiate::{Coding, Form};
 use crate::ledger::Snapshot;
@@ -15,16 +16,17 @@ use crate::metrics::{self, ConstantLabels, Recorder};
 /// Renders snapshots.
 #[derive(Debug)]
 pub(super) struct Renderer {
-    pub(super) labels: ConstantLabels,
+    labels: ConstantLabels,
     pub(super) recorder: Arc<Recorder>,
     /// Show the exporter's own metrics.
-    pub(super) own: bool,
+    own: bool,
     /// Add `_created` to OpenMetrics.
-    pub(super) created: bool,
+    created: bool,
+    /// The snapshot that is served.
     usage: Mutex<Arc<Usage>>,
 }
 
-/// Copilot's usage in a snapshot, as far as somebody asked for it.
+/// Copilot's usage in a snapshot, as far as it is rendered.
 #[derive(Debug, Default)]
 struct Usage {
     snapshot: Arc<Snapshot>,
@@ -33,14 +35,25 @@ struct Usage {
     protobuf: Part,
 }
 
+/// Usage in one format, in both codings.
 #[derive(Debug, Default)]
 struct Part {
     plain: OnceCell<Bytes>,
     deflated: OnceCell<Deflated>,
+    /// A scrape asked for it plain; deflated.
+    asked: [AtomicBool; 2],
+}
+
+/// A snapshot as an answer's body.
+#[derive(Debug)]
+pub(super) struct Exposition {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) pieces: Vec<Bytes>,
 }
 
 impl Renderer {
     pub(super) fn new(
+        snapshot: Arc<Snapshot>,
         labels: ConstantLabels,
         recorder: Arc<Recorder>,
         own: bool,
@@ -51,51 +64,82 @@ impl Renderer {
             recorder,
             own,
             created,
-            usage: Mutex::default(),
+            usage: Mutex::new(Usage::of(snapshot)),
         }
     }
 
-    /// The exposition of `snapshot`, in pieces. Usage, which is most of it, is shared with other scrapes;
-    /// the exporter's own metrics are as of now.
+    /// Serves each new snapshot as soon as it is rendered in the formats that were scraped of the last
+    /// one: no scrape waits for that.
+    pub(super) async fn follow(self: Arc<Self>, mut snapshots: watch::Receiver<Arc<Snapshot>>) {
+        while snapshots.changed().await.is_ok() {
+            let next = Usage::of(snapshots.borrow_and_update().clone());
+            let last = self.usage();
+            for form in Form::ALL {
+                for coding in [Coding::Identity, Coding::Gzip] {
+                    if last.part(form).asked(coding).load(Ordering::Relaxed) {
+                        // What fails here fails again for the scrape, which says so.
+                        let _ = self.prepare(&next, form, coding).await;
+                    }
+                }
+            }
+            *self.usage.lock().unwrap_or_else(PoisonError::into_inner) = next;
+        }
+    }
+
+    /// The snapshot that is served.
+    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
+        self.usage().snapshot.clone()
+    }
+
+    fn usage(&self) -> Arc<Usage> {
+        let usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        usage.clone()
+    }
+
+    /// The exposition. Usage, which is most of it, is shared with other scrapes; the exporter's own
+    /// metrics are as of now.
     pub(super) async fn render(
         self: &Arc<Self>,
-        snapshot: &Arc<Snapshot>,
         form: Form,
         coding: Coding,
-    ) -> io::Result<Vec<Bytes>> {
-        let usage = self.usage(snapshot);
+    ) -> io::Result<Exposition> {
+        let usage = self.usage();
+        let part = usage.part(form);
+        part.asked(coding).store(true, Ordering::Relaxed);
+        self.prepare(&usage, form, coding).await?;
+        let own = self.own(&usage.snapshot, form);
+        let pieces = match (coding, part.plain.get(), part.deflated.get()) {
+            (Coding::Identity, Some(plain), _) => vec![plain.clone(), own],
+            (Coding::Gzip, _, Some(deflated)) => gzip(deflated, &own)?,
+            _ => return Err(io::Error::other("not prepared")),
+        };
+        Ok(Exposition {
+            snapshot: usage.snapshot.clone(),
+            pieces,
+        })
+    }
+
+    /// Renders a part unless that is done; several who ask at once wait for the same.
+    async fn prepare(
+        self: &Arc<Self>,
+        usage: &Arc<Usage>,
+        form: Form,
+        coding: Coding,
+    ) -> io::Result<()> {
         let part = usage.part(form);
         let plain = part.plain.get_or_try_init(|| {
-            let (this, snapshot) = (self.clone(), snapshot.clone());
+            let (this, snapshot) = (self.clone(), usage.snapshot.clone());
             off_reactor(move || {
                 let families = metrics::usage(&snapshot, &this.labels);
                 Ok(form.format(this.created).part(&families).into())
             })
         });
         let plain = plain.await?.clone();
-        let own = self.own(snapshot, form);
-        match coding {
-            Coding::Identity => Ok(vec![plain, own]),
-            Coding::Gzip => {
-                let deflated = part
-                    .deflated
-                    .get_or_try_init(|| off_reactor(move || Deflated::open(&plain)))
-                    .await?;
-                gzip(deflated, &own)
-            }
+        if coding == Coding::Gzip {
+            let deflate = || off_reactor(move || Deflated::open(&plain));
+            part.deflated.get_or_try_init(deflate).await?;
         }
-    }
-
-    /// What was rendered of this very snapshot; a new one takes the place of the last.
-    fn usage(&self, snapshot: &Arc<Snapshot>) -> Arc<Usage> {
-        let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
-        if !Arc::ptr_eq(&usage.snapshot, snapshot) {
-            *usage = Arc::new(Usage {
-                snapshot: snapshot.clone(),
-                ..Usage::default()
-            });
-        }
-        usage.clone()
+        Ok(())
     }
 
     fn own(&self, snapshot: &Snapshot, form: Form) -> Bytes {
@@ -109,11 +153,28 @@ impl Renderer {
 }
 
 impl Usage {
+    fn of(snapshot: Arc<Snapshot>) -> Arc<Self> {
+        Arc::new(Self {
+            snapshot,
+            ..Self::default()
+        })
+    }
+
     fn part(&self, form: Form) -> &Part {
         match form {
             Form::Text => &self.text,
             Form::OpenMetrics => &self.open_metrics,
             Form::Protobuf => &self.protobuf,
+        }
+    }
+}
+
+impl Part {
+    fn asked(&self, coding: Coding) -> &AtomicBool {
+        let [plain, deflated] = &self.asked;
+        match coding {
+            Coding::Identity => plain,
+            Coding::Gzip => deflated,
         }
     }
 }

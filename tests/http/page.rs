@@ -8,6 +8,7 @@ use copilot_exporter::ledger::Snapshot;
 use crate::server::{Client, TestServer};
 use crate::snapshots::{HOSTILE, full};
 use crate::support::tools::tool;
+use crate::support::wait::eventually;
 
 /// Chromium at the page of `port`, with further arguments.
 fn chromium(port: u16, arguments: &[&str]) -> Output {
@@ -122,7 +123,10 @@ fn before_the_first_scan_and_without_copilot_it_says_so() {
         ..Snapshot::default()
     };
     server.snapshots.send_replace(empty.into());
-    let late = client.get("/").unwrap();
+    let late = eventually("the snapshot to be served", || {
+        let page = client.get("/").unwrap();
+        (!page.text().contains("first scan is running")).then_some(page)
+    });
     assert!(late.text().contains("Nothing of Copilot was found"));
     assert!(!late.text().contains("$0"), "unknown is not zero");
 }

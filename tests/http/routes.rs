@@ -10,6 +10,7 @@ use copilot_exporter::serve::Limits;
 use crate::server::{Client, TestServer};
 use crate::snapshots::full;
 use crate::support::http;
+use crate::support::wait::eventually;
 
 #[test]
 fn the_route_table() {
@@ -67,7 +68,9 @@ fn not_ready_before_the_first_pass_but_healthy() {
     assert_eq!(early.status, 200);
     assert!(!early.text().contains("copilot_calls_total"));
     server.snapshots.send_replace(full(1).into());
-    assert_eq!(client.get("/-/ready").unwrap().status, 200);
+    eventually("the snapshot to be served", || {
+        (client.get("/-/ready").unwrap().status == 200).then_some(())
+    });
     let late = client.get("/metrics").unwrap();
     assert!(late.text().contains("copilot_calls_total{"));
 }
@@ -235,9 +238,11 @@ fn every_snapshot_is_rendered_anew() {
         server.snapshots.send_replace(full(projects).into());
         for accept in ["text/plain", "application/openmetrics-text"] {
             let header = format!("Accept: {accept}\r\n");
-            let answer = client.ask("GET", "/metrics", &header).unwrap();
-            let sessions = answer.text().matches("\ncopilot_sessions_total{").count();
-            assert_eq!(sessions, projects);
+            eventually("the snapshot to be served", || {
+                let answer = client.ask("GET", "/metrics", &header).unwrap();
+                let sessions = answer.text().matches("\ncopilot_sessions_total{").count();
+                (sessions == projects).then_some(())
+            });
         }
     }
 }
