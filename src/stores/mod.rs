@@ -22,6 +22,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::usage::Observation;
 
 #[cfg(fuzzing)]
+pub use copilot_cli::fuzzing as cli_fuzzing;
+#[cfg(fuzzing)]
 pub use vscode::fuzzing as vscode_fuzzing;
 
 pub use registry::{StoreKind, readers};

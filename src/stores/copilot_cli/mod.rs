@@ -4,6 +4,8 @@
 mod desktop;
 mod events;
 mod figures;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod otel_file;
 mod session_store;
 mod workspace;

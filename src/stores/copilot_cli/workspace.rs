@@ -29,7 +29,7 @@ impl Workspace {
         }
     }
 
-    fn parse(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         let (mut repository, mut git_root, mut cwd, mut client) = (None, None, None, None);
         let mut lines = text.lines().peekable();
         while let Some(line) = lines.next() {

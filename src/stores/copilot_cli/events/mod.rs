@@ -95,6 +95,22 @@ impl Reader for Events {
     }
 }
 
+/// Reads the lines of a log that lies in memory.
+#[cfg(fuzzing)]
+pub(super) fn parse(log: &[u8], sink: &mut dyn Sink) {
+    let mut parser = Parser::new("session", parser::State::default());
+    for (number, bytes) in log.split(|&byte| byte == b'\n').enumerate() {
+        let (number, offset) = (number as u64, number as u64);
+        let line = crate::stores::lines::Line {
+            bytes,
+            number,
+            offset,
+        };
+        parser.read_line(line, sink);
+    }
+    parser.session(&Workspace::default(), sink);
+}
+
 /// The event log of a session's folder, or the file that an old client wrote in its place.
 fn source(entry: files::Entry) -> Option<Source> {
     if !entry.is_dir {

@@ -1,0 +1,3 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| copilot_exporter::stores::cli_fuzzing::small_texts(bytes));
