@@ -86,10 +86,32 @@ fn what_copilot_charged_adds_up_to_the_bill() {
     );
 }
 
+/// A provider of the user's own that told its charge: it is what was paid, though no Copilot credit.
+#[test]
+fn what_the_users_own_provider_reports_is_its_bill() {
+    let text = text(&own_provider(), &["--by", "model", "--json"]);
+    for nano in [GPT_5_4, GPT_5_MINI, GPT_5_4 + GPT_5_MINI] {
+        let line = format!("\"cost_reported_usd\": {},", digits(nano, 11));
+        assert!(text.contains(&line), "{line} in {text}");
+    }
+    let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(report["total"]["ai_credits"], serde_json::Value::Null);
+    assert_eq!(
+        report["total"]["cost_list_price_usd"],
+        serde_json::Value::Null
+    );
+}
+
 /// (13,268 × 2.50 + 26,112 × 0.25 + 72 × 15) / 1e6 and (3,977 × 0.25 + 3,840 × 0.025 + 36 × 2) / 1e6 dollars.
 #[test]
-fn what_the_users_own_provider_charges_is_the_list_price() {
+fn what_an_own_provider_that_reports_nothing_charges_is_the_list_price() {
     let home = own_provider();
+    let state = |file: &str| home.path().join(".copilot").join(file);
+    for file in ["session-store.db", "session-store.db-wal"] {
+        fs::remove_file(state(file)).expect("to remove the store");
+    }
+    let events = fs::read_to_string(home.path().join(EVENTS)).expect("events");
+    home.write(EVENTS, events.replace("NanoAiu\":", "NanoAiuOff\":"));
     let report = json(&home, &["--by", "model"]);
     let rows = report["rows"].as_array().expect("rows");
     for (row, (model, usd)) in rows
@@ -97,7 +119,6 @@ fn what_the_users_own_provider_charges_is_the_list_price() {
         .zip([("gpt-5.4", 0.040_778), ("gpt-5-mini", 0.001_162_25)])
     {
         assert_eq!(row["model"], model);
-        assert_eq!(row["cost_usd"], usd);
         assert_eq!(row["cost_list_price_usd"], usd);
         assert_eq!(row["cost_reported_usd"], serde_json::Value::Null);
         assert_eq!(row["ai_credits"], serde_json::Value::Null);

@@ -9,7 +9,7 @@ use crate::usage::{
 /// What a call costs, on the best basis it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Charge {
-    /// What Copilot itself reported.
+    /// What was reported with the call.
     Reported(Credits),
     ListPrice(Usd),
     /// Unknown, which is not free.
@@ -19,11 +19,12 @@ pub(super) enum Charge {
 impl Charge {
     /// The charge of a call that happened at `time` (formats, models-and-prices.md §4).
     ///
-    /// `list_price` is what its tokens cost at the price of that day.
+    /// `list_price` is what its tokens cost at the price of that day. A user's own provider that reports a
+    /// charge is believed as well; the 0 that Copilot notes for the others is its own charge, not theirs.
     pub(super) fn of(call: &ResolvedCall, list_price: Option<Usd>) -> Self {
         let credits = call
             .credits
-            .filter(|_| call.provider == Provider::Copilot)
+            .filter(|&credits| call.provider == Provider::Copilot || credits.0 > 0)
             .filter(|&credits| !is_absent_in_disguise(credits, call, list_price));
         match (credits, list_price) {
             (Some(credits), _) => Self::Reported(credits),
@@ -92,7 +93,9 @@ pub(super) fn amounts(
     match charge {
         Charge::Reported(credits) => {
             add(Measure::CostReported, saturate(credits.usd().0));
-            add(Measure::Credits, credits.0);
+            if call.provider == Provider::Copilot {
+                add(Measure::Credits, credits.0);
+            }
         }
         Charge::ListPrice(usd) => add(Measure::CostListPrice, saturate(usd.0)),
         Charge::Unpriced if call.count > 0 => add(Measure::UnpricedCalls, call.count),

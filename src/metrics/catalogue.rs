@@ -96,7 +96,7 @@ catalogue! {
     ESTIMATED_TOKENS: Usage Counter "copilot_estimated_tokens_total" ["token_type"] "tokens" "{token}"
         "The part of copilot_tokens_total that is estimated from text length, because the store has no token counts."
     COST: Usage Counter "copilot_cost_usd_total" ["basis"] "usd" "{USD}"
-        "Cost of model calls in US dollars: reported by Copilot (basis reported), else tokens at the list price of the call's day (basis list_price)."
+        "Cost of model calls in US dollars: as reported with the call (basis reported), else tokens at the list price of the call's day (basis list_price)."
     AI_CREDITS: Usage Counter "copilot_ai_credits_total" [] "credits" "{credit}"
         "AI credits that Copilot itself reported for model calls; one credit is 0.01 US dollars."
     PREMIUM_REQUESTS: Usage Counter "copilot_premium_requests_total" [] "" "{request}"

@@ -67,11 +67,16 @@ fn edge_242_no_credits_beside_priced_tokens_are_unknown() {
 }
 
 #[test]
-fn own_providers_are_paid_at_list_price_and_cost_no_credit() {
-    for credits in [None, Some(0), Some(7)] {
+fn own_providers_are_paid_what_they_report_else_list_price_and_cost_no_credit() {
+    for (credits, want) in [
+        (None, Charge::ListPrice(LIST_PRICE)),
+        // Copilot's own charge, which says nothing of the provider's.
+        (Some(0), Charge::ListPrice(LIST_PRICE)),
+        (Some(7), Charge::Reported(Credits(7))),
+    ] {
         let mut own = call(credits);
         own.provider = Provider::own("openai");
-        assert_eq!(charge(&own), Charge::ListPrice(LIST_PRICE));
+        assert_eq!(charge(&own), want);
         assert_eq!(amount(&own, Measure::Credits), None);
     }
 }

@@ -42,7 +42,7 @@ pub struct ResolvedCall {
     pub estimated: bool,
     /// Some class is unknown, or the counts are a lower bound.
     pub partial: bool,
-    /// Always `None` or 0 for calls of the user's own provider.
+    /// What was reported as the charge, whoever bills: only Copilot's own calls cost credits.
     pub credits: Option<Credits>,
     /// Only from user-initiated calls.
     pub premium: Option<PremiumRequests>,

@@ -3,9 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::usage::{
-    Credits, Key, PremiumRequests, Project, ProjectHint, Provider, Surface, Timestamp,
-};
+use crate::usage::{Key, PremiumRequests, Project, ProjectHint, Provider, Surface, Timestamp};
 
 use super::ResolvedCall;
 use super::facts::{Facts, Stated, is_cli};
@@ -76,11 +74,7 @@ impl<'a> Labels<'a> {
             tokens: call.tokens,
             estimated: call.estimated,
             partial: !call.completed && (call.lower_bound || !call.tokens.is_complete()),
-            credits: if is_own {
-                Some(Credits(0))
-            } else {
-                call.credits
-            },
+            credits: call.credits,
             premium: if is_own {
                 Some(PremiumRequests(0))
             } else {

@@ -186,7 +186,7 @@ fn footer(report: &Report, unattributed: Credits, out: &mut impl Write) -> io::R
             Measure::CostReported,
             "reported",
             "",
-            "as Copilot itself charged",
+            "as reported with the calls",
         ),
         (
             Measure::CostListPrice,

@@ -99,12 +99,12 @@ fn rows_take_the_provider_of_the_sessions_other_calls_of_the_model() {
         .iter()
         .map(|call| (call.provider.as_str(), call.credits, call.premium))
         .collect();
-    let free = (Some(Credits(0)), Some(PremiumRequests(0)));
+    let none = Some(PremiumRequests(0));
     assert_eq!(
         told,
         [
-            ("anthropic", free.0, free.1),
-            ("anthropic", free.0, free.1),
+            ("anthropic", credits(5), none),
+            ("anthropic", credits(3), none),
             ("copilot", credits(3), None),
         ]
     );
@@ -145,7 +145,7 @@ fn edge_123_a_requests_own_provider_is_that_of_its_spans() {
         resolution.calls[0].provider,
         Provider::own("customendpoint")
     );
-    assert_eq!(resolution.calls[0].credits, Some(Credits(0)));
+    assert_eq!(resolution.calls[0].credits, None);
 }
 
 #[test]
