@@ -123,10 +123,10 @@ impl Bill {
             // Neither tells what was written to the cache.
             known.partial = known.calls;
         } else if has(Store::ChatSession) {
-            known.calls = 4;
+            known.calls = 2;
             known.input = Some(self.sum([3, 7], gross));
             known.output = Some(self.sum([3, 4, 5, 7], output));
-            known.partial = 4;
+            known.partial = 2;
         } else {
             known.calls = 5;
             // A quarter of the lengths of what was said: 57, 106, 94, 42 and 42 characters.

@@ -369,13 +369,9 @@ impl Request {
     fn turn(&self, key: Key, start: Option<Timestamp>, evidence: Evidence) -> TurnFact {
         let (provider, model) = self.model();
         let own = matches!(provider, Some(Provider::Own(_)));
-        let calls = match self.per_model.len() {
-            0 => self.rounds.unwrap_or(1).max(1),
-            models => u32::try_from(models).unwrap_or(u32::MAX),
-        };
         // One round, of which both the sum and the last round's figures are known to be the same.
-        let one_round = calls == 1
-            && self.rounds.is_some()
+        let one_round = self.per_model.is_empty()
+            && self.rounds.is_some_and(|rounds| rounds <= 1)
             && self.output.is_some()
             && self
                 .last_output
@@ -401,7 +397,8 @@ impl Request {
             tokens,
             lower_bound: self.per_model.is_empty() && !one_round && self.has_figures(),
             estimated: false,
-            calls,
+            // Of further rounds nothing is known that could be counted: the call is marked as a lower bound.
+            calls: u32::try_from(self.per_model.len().max(1)).unwrap_or(u32::MAX),
             credits: self.credits.filter(|_| !own),
             premium: None,
             duration_ms: self.elapsed_ms.filter(|_| one_round),

@@ -68,14 +68,14 @@ fn one_round_is_known_exactly() {
 }
 
 #[test]
-fn several_rounds_are_several_calls() {
+fn several_rounds_are_one_call_of_which_not_all_is_known() {
     let turn = turn(
         r#"{"requestId":"r","completionTokens":138,"promptTokens":18508,
             "result":{"metadata":{"toolCallRounds":[{},{},{}]}}}"#,
     );
     assert_eq!(
         (turn.calls, turn.lower_bound, turn.duration_ms),
-        (3, true, None)
+        (1, true, None)
     );
 }
 
