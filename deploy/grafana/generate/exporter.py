@@ -47,7 +47,7 @@ def health():
                         stat(
                             "Exporters",
                             "Exporters that report now.",
-                            "short",
+                            "locale",
                             f"count({own('copilot_exporter_build_info')})",
                             BLUE,
                             decimals=0,
@@ -58,7 +58,7 @@ def health():
                         stat(
                             "Stores with a problem",
                             "Stores that exist and could not be read whole at the last scan; their last totals stay.",
-                            "short",
+                            "locale",
                             f"count({own('copilot_exporter_store_up')} == 0) or"
                             f" 0 * count({own('copilot_exporter_store_up')})",
                             thresholds=steps(GREEN, (1, RED)),
@@ -145,7 +145,7 @@ def health():
                                     },
                                 ),
                                 ("C", "Scan took", {"unit": "s"}),
-                                ("D", "Stores read", {"unit": "short", "decimals": 0}),
+                                ("D", "Stores read", {"unit": "locale", "decimals": 0}),
                                 ("F", "Last call", {"unit": "dateTimeFromNow"}),
                                 ("E", "Ledger born", {"unit": "dateTimeAsIso"}),
                                 ("G", "Memory", {"unit": "bytes"}),
@@ -198,10 +198,10 @@ def stores():
                                         ],
                                     },
                                 ),
-                                ("B", "Files", {"unit": "short", "decimals": 0}),
+                                ("B", "Files", {"unit": "locale", "decimals": 0}),
                                 ("C", "Read whole", {"unit": "s", "decimals": 0}),
                                 ("D", "Read in range", {"unit": "bytes"}),
-                                ("E", "Duplicates in range", {"unit": "short", "decimals": 0}),
+                                ("E", "Duplicates in range", {"unit": "locale", "decimals": 0}),
                             ],
                             "Files",
                             empty="no store found",
@@ -225,7 +225,7 @@ def stores():
                 ],
             ),
             (
-                8,
+                6,
                 [
                     (
                         12,
@@ -343,7 +343,7 @@ def scans():
                         stat(
                             "Series held at zero",
                             "New series that wait until a scrape has seen their 0, so that increases see their first call.",
-                            "short",
+                            "locale",
                             f"sum({own('copilot_exporter_held_series')})",
                             decimals=0,
                         ),
@@ -353,7 +353,7 @@ def scans():
                         stat(
                             "Projects without a name",
                             "Projects counted together as __other__, because an exporter has reached max_projects.",
-                            "short",
+                            "locale",
                             f"sum({own('copilot_exporter_overflowed_projects')})",
                             thresholds=steps(GREEN, (1, YELLOW)),
                             decimals=0,
@@ -402,7 +402,7 @@ def quality():
                         bars(
                             "Calls without a price, by model",
                             "Calls of the time range. Give these models a price in the configuration.",
-                            "short",
+                            "locale",
                             f"sort_desc(sum by (model) (increase({own('copilot_unpriced_calls_total')}[$__range])) > 0)",
                             "{{model}}",
                             decimals=0,

@@ -38,7 +38,7 @@ def panel(kind, title, description, unit, targets, options, **extra):
     defaults = {
         "unit": unit,
         "noValue": extra.pop("empty", NOTHING),
-        "color": extra.pop("color", {"mode": "palette-classic-by-name"}),
+        "color": extra.pop("color", {"mode": "palette-classic"}),
         "custom": extra.pop("custom", {}),
         "mappings": extra.pop("mappings", []),
         "thresholds": extra.pop("thresholds", steps(GREEN)),
@@ -58,12 +58,12 @@ def panel(kind, title, description, unit, targets, options, **extra):
     }
 
 
-def stat(title, description, unit, expr, color=None, **extra):
+def stat(title, description, unit, expr, color=BLUE, **extra):
     """One number, as of the end of the time range."""
-    if color:
-        extra["color"] = {"mode": "fixed", "fixedColor": color}
-    elif "thresholds" in extra:
+    if "thresholds" in extra:
         extra["color"] = {"mode": "thresholds"}
+    else:
+        extra["color"] = {"mode": "fixed", "fixedColor": color}
     options = {
         "colorMode": extra.pop("color_mode", "value"),
         "graphMode": "none",
@@ -84,10 +84,11 @@ def bars(title, description, unit, expr, legend, **extra):
         "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
         "showUnfilled": True,
         "valueMode": "color",
-        "namePlacement": "auto",
+        "namePlacement": "left",
         "minVizHeight": 16,
+        "maxVizHeight": 26,
         "minVizWidth": 8,
-        "sizing": "auto",
+        "sizing": "manual",
     }
     extra.setdefault("min", 0)
     return panel("bargauge", title, description, unit, [target(expr, legend, instant=True)], options, **extra)
@@ -116,7 +117,7 @@ def series(title, description, unit, targets, stacked=False, columns=False, lege
         "drawStyle": "bars" if columns else "line",
         "lineInterpolation": "linear",
         "lineWidth": 1 if columns or stacked else 2,
-        "fillOpacity": 80 if columns else 35 if stacked else 8,
+        "fillOpacity": 80 if columns else 35 if stacked else 0,
         "gradientMode": "none" if columns else "opacity",
         "showPoints": "never",
         "spanNulls": False,
@@ -163,10 +164,9 @@ def table(title, description, queries, columns, sort, **extra):
     overrides = [
         {
             "matcher": {"id": "byName", "options": heading},
-            "properties": [{"id": name, "value": value} for name, value in properties.items()],
+            "properties": [{"id": name, "value": value} for name, value in {"noValue": "–", **properties}.items()],
         }
         for _, heading, properties in columns
-        if properties
     ]
     options = {"showHeader": True, "cellHeight": "sm", "footer": {"show": False, "reducer": ["sum"], "fields": ""}}
     return panel(
@@ -200,6 +200,8 @@ def gauge_cell(color):
         "custom.cellOptions": {"type": "gauge", "mode": "gradient", "valueDisplayMode": "text"},
         "color": {"mode": "fixed", "fixedColor": color},
         "min": 0,
+        # The longest bar is the column's largest value, not the table's.
+        "fieldMinMax": True,
     }
 
 

@@ -188,7 +188,7 @@ def now():
                             "Calls without a price",
                             "Calls of the time range whose cost is unknown. They are in no amount of this dashboard: give "
                             "their model a price in the configuration.",
-                            "short",
+                            "locale",
                             f"sum({UNPRICED})",
                             thresholds=steps(GREEN, (0.5, ORANGE)),
                             decimals=0,
@@ -296,7 +296,7 @@ def where():
                                 ("project", "Project", link("Usage of this project", "copilot-usage", "project", "Project")),
                                 ("model", "Model", link("Usage of this model", "copilot-usage", "model", "Model")),
                                 ("A", "Spend", {"unit": "currencyUSD", "decimals": 2, **gauge_cell(BLUE)}),
-                                ("B", "Calls", {"unit": "short", "decimals": 0, "custom.width": 100}),
+                                ("B", "Calls", {"unit": "locale", "decimals": 0, "custom.width": 100}),
                                 ("C", "Per call", {"unit": "currencyUSD", "decimals": 4, "custom.width": 110}),
                             ],
                             "Spend",

@@ -66,8 +66,8 @@ def side_by_side():
                                 ("A", "Spend", {"unit": "currencyUSD", "decimals": 2, **gauge_cell(BLUE)}),
                                 ("G", "Today", {"unit": "currencyUSD", "decimals": 2}),
                                 ("H", "This month", {"unit": "currencyUSD", "decimals": 2}),
-                                ("B", "Calls", {"unit": "short", "decimals": 0}),
-                                ("F", "Sessions", {"unit": "short", "decimals": 0}),
+                                ("B", "Calls", {"unit": "locale", "decimals": 0}),
+                                ("F", "Sessions", {"unit": "locale", "decimals": 0}),
                                 ("C", "Tokens", {"unit": "short"}),
                                 ("D", "Per call", {"unit": "currencyUSD", "decimals": 4}),
                                 (
@@ -109,7 +109,7 @@ def side_by_side():
                         bars(
                             "Calls",
                             "Calls of the time range.",
-                            "short",
+                            "locale",
                             f"sort_desc({who(f'topk(12, {CALLS} > 0)')})",
                             "{{who}}",
                             decimals=0,

@@ -44,7 +44,7 @@ def overview():
                         stat(
                             "Calls",
                             "Billed model calls of the time range, each counted once.",
-                            "short",
+                            "locale",
                             f"sum({CALLS})",
                             BLUE,
                             decimals=0,
@@ -76,7 +76,7 @@ def overview():
                         stat(
                             "Sessions",
                             "Conversations that began in the time range.",
-                            "short",
+                            "locale",
                             f"sum(increase(copilot_sessions_total{{{USAGE}}}[$__range]))",
                             decimals=0,
                         ),
@@ -86,7 +86,7 @@ def overview():
                         stat(
                             "Active sessions",
                             "Conversations with a call in the last minutes, now.",
-                            "short",
+                            "locale",
                             f"sum(copilot_active_sessions{{{board.TARGET}}})",
                             GREEN,
                             decimals=0,
@@ -252,7 +252,7 @@ def calls():
                         share(
                             "Surfaces",
                             "Calls of the time range by the place where people worked.",
-                            "short",
+                            "locale",
                             f"sort_desc(sum by (surface) ({CALLS}) > 0)",
                             "{{surface}}",
                             decimals=0,
@@ -263,7 +263,7 @@ def calls():
                         share(
                             "Providers",
                             "Calls of the time range by who bills them: Copilot, or people's own providers.",
-                            "short",
+                            "locale",
                             f"sort_desc(sum by (provider) ({CALLS}) > 0)",
                             "{{provider}}",
                             decimals=0,
@@ -277,7 +277,7 @@ def calls():
                             [("A", f"sum by (model) ({CALLS}) > 0"), ("B", f"sum by (model) ({TOKENS})")],
                             [
                                 ("model", "Model", {}),
-                                ("A", "Calls", {"unit": "short", "decimals": 0, "custom.width": 90}),
+                                ("A", "Calls", {"unit": "locale", "decimals": 0, "custom.width": 90}),
                                 ("B", "Tokens", {"unit": "short", "custom.width": 100}),
                             ],
                             "Calls",
@@ -373,7 +373,7 @@ def speed():
                         bars(
                             "Failed requests, by model",
                             "Failures of the time range by the model that was asked.",
-                            "short",
+                            "locale",
                             f"sort_desc(sum by (model) ({FAILURES}) > 0)",
                             "{{model}}",
                             decimals=0,

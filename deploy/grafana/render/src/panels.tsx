@@ -1,5 +1,5 @@
 // Panel plugins: thin wrappers around the components that Grafana's own plugins wrap.
-import { EventBusSrv, FieldConfigProperty, getFieldDisplayValues, PanelPlugin, PanelProps, VizOrientation } from '@grafana/data';
+import { EventBusSrv, FieldConfigProperty, getDisplayValueAlignmentFactors, getFieldDisplayValues, PanelPlugin, PanelProps, VizOrientation } from '@grafana/data';
 import { BarGauge, BigValue, BigValueTextMode, PanelContextProvider, Table, TimeSeries, useTheme2, VizRepeater } from '@grafana/ui';
 
 const CUSTOM = [
@@ -117,8 +117,10 @@ function Bars(props: PanelProps<any>) {
       orientation={options.orientation}
       itemSpacing={8}
       minVizHeight={options.minVizHeight}
+      maxVizHeight={options.maxVizHeight}
       renderCounter={props.renderCounter}
       getValues={() => displays(props, theme, false)}
+      getAlignmentFactors={getDisplayValueAlignmentFactors}
       renderValue={({ value, width, height, orientation, alignmentFactors }: any) => (
         <BarGauge
           value={value.display}
@@ -128,6 +130,7 @@ function Bars(props: PanelProps<any>) {
           displayMode={options.displayMode}
           valueDisplayMode={options.valueMode}
           showUnfilled={options.showUnfilled}
+          namePlacement={options.namePlacement}
           orientation={orientation}
           itemSpacing={8}
           lcdCellWidth={12}
