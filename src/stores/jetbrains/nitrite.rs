@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::conversations::{self, Entity, Session, Told, Turn};
 use super::java_object::Document;
-use super::mvstore::{Leaf, Position, ReadAt, Store, values};
+use super::mvstore::{Leaf, Position, ReadAt, Store};
 use super::seen::{Contexts, Seen};
 
 /// The most turns inside of session documents.
@@ -129,7 +129,7 @@ impl Walk {
 /// Reads the documents of a leaf; returns how many couldn't be read.
 fn leaf_documents(leaf: &Leaf<'_>, entity: Entity, visit: &mut dyn FnMut(Told)) -> u32 {
     let mut broken = 0;
-    let whole = values::java_objects(leaf, &mut |object| match Document::read(object) {
+    let whole = leaf.java_objects(&mut |object| match Document::read(object) {
         Ok(document) => visit(conversations::read(&document, entity)),
         Err(_) => broken += 1,
     });

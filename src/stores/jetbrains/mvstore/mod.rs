@@ -9,7 +9,7 @@ mod lzf;
 mod page;
 mod strings;
 mod text_map;
-pub(super) mod values;
+mod values;
 #[cfg(test)]
 pub(super) mod writer;
 

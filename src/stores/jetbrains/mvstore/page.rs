@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use super::super::bytes::{Bytes, Malformed};
-use super::{Format, LARGEST_PAGE, lzf};
+use super::{Format, LARGEST_PAGE, lzf, values};
 
 /// Where a page lies: chunk id (26 bits), offset in the chunk (32), length code (5), type (1).
 ///
@@ -53,6 +53,16 @@ pub struct Leaf<'a> {
     /// How many keys there are, and as many values.
     pub count: usize,
     pub bytes: Cow<'a, [u8]>,
+}
+
+impl Leaf<'_> {
+    /// Gives the serialised Java objects among the values; keys and other values are passed over.
+    ///
+    /// # Errors
+    /// When the bytes derail: what was given before is sound.
+    pub fn java_objects<'l>(&'l self, visit: &mut dyn FnMut(&'l [u8])) -> Result<(), Malformed> {
+        values::java_objects(self, visit)
+    }
 }
 
 /// The length that the first bytes of a page give.

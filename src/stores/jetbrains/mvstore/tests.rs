@@ -154,7 +154,7 @@ proptest! {
         if let Ok(store) = Store::open(file.as_slice()) {
             for map in store.maps() {
                 store.walk(map, &mut |_| false, &mut |_, leaf| {
-                    let _ = values::java_objects(leaf, &mut |_| {});
+                    let _ = leaf.java_objects(&mut |_| {});
                 }).unwrap();
             }
         }

@@ -8,11 +8,8 @@ use super::strings;
 /// The deepest nesting of arrays.
 const DEEPEST: u8 = 64;
 
-/// Gives the serialised Java objects among the values of a leaf; other values are passed over.
-///
-/// # Errors
-/// When the leaf's bytes derail: what was given before is sound.
-pub(crate) fn java_objects<'l>(
+/// Gives the serialised Java objects among the values of a leaf.
+pub(super) fn java_objects<'l>(
     leaf: &'l Leaf<'_>,
     visit: &mut dyn FnMut(&'l [u8]),
 ) -> Result<(), Malformed> {
