@@ -4,20 +4,19 @@
 //! is a record `{"type":T,"data":"<json>"}`. What the plugin shows beside the reply (steps, thoughts,
 //! pending changes, …) are records too, and no output.
 
+mod by_level;
+mod in_place;
+mod nested;
+
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-
-use crate::stores::json::{Text, filled, lenient};
 use crate::stores::otel::is_model;
 
 /// How deep subgraphs may nest.
 const DEEPEST: u8 = 8;
 
 /// The most records that are kept of one turn.
-const MOST_RECORDS: usize = 100_000;
+const MOST_RECORDS: usize = 10_000;
 
 /// One round of agent mode: one call of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +30,7 @@ pub(super) struct Round {
 }
 
 /// What one or more texts of a turn hold.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Contents {
     pub(super) rounds: Vec<Round>,
     /// In ask mode the reply; in agent mode, and in what isn't a `Subgraph`, the user's prompt.
@@ -57,7 +56,12 @@ impl Contents {
         if !looks_like_contents(text) {
             return Form::Other;
         }
-        if self.graph(text, 0) {
+        let mut in_place = Self::default();
+        if in_place.read_in_place(text).is_some() {
+            self.merge(in_place);
+            return Form::Contents;
+        }
+        if self.read_by_level(text, 0) {
             return Form::Contents;
         }
         let names_forms = |form: &[u8]| memchr::memmem::find(text.as_bytes(), form).is_some();
@@ -65,18 +69,6 @@ impl Contents {
             true => Form::Broken,
             false => Form::Other,
         }
-    }
-
-    fn graph(&mut self, text: &str, depth: u8) -> bool {
-        let mut json = serde_json::Deserializer::from_str(text);
-        let before = self.records();
-        let whole = Graph {
-            contents: self,
-            depth,
-        }
-        .deserialize(&mut json)
-        .is_ok();
-        whole || self.records() > before
     }
 
     /// Adds what another text of the same turn holds.
@@ -92,56 +84,23 @@ impl Contents {
         self.model = other.model.or(self.model.take());
     }
 
+    /// A record without a type may name the model.
+    fn name_model(&mut self, model: Option<&str>) {
+        if let Some(model) = model.filter(|model| is_model(model)) {
+            self.model = Some(model.to_owned());
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.records() >= MOST_RECORDS
+    }
+
     fn records(&self) -> usize {
         self.rounds.len() + self.markdown.len()
     }
 
-    fn record(&mut self, key: &str, text: &str) {
-        let Ok(record) = serde_json::from_str::<Record<'_>>(text) else {
-            return;
-        };
-        self.is_error |= record.is_error();
-        let kind = filled(&record.kind);
-        if self.records() >= MOST_RECORDS {
-            return;
-        }
-        match (kind, &record.data) {
-            (Some("AgentRound"), Some(data)) => {
-                if let Ok(data) = serde_json::from_str(data.as_str()) {
-                    self.round(key, data);
-                }
-            }
-            (Some("Markdown"), Some(data)) => {
-                if let Ok(Reply { text: Some(reply) }) = serde_json::from_str(data.as_str()) {
-                    self.markdown(key, reply.0.into_owned());
-                }
-            }
-            // Where nothing else says which kind of record it is, it may name the model.
-            (None, _) => {
-                let model = filled(&record.model_name).or(filled(&record.model));
-                if let Some(model) = model.filter(|model| is_model(model)) {
-                    self.model = Some(model.to_owned());
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// The same record may be in several texts of a turn; the same round may have been written under two
     /// keys while it grew.
-    fn round(&mut self, key: &str, data: RoundData<'_>) {
-        self.is_error |= data.is_error == Some(true);
-        self.add_round(Round {
-            key: key.to_owned(),
-            id: data.round_id,
-            reply: data
-                .reply
-                .map(|reply| reply.0.into_owned())
-                .unwrap_or_default(),
-            calls_tools: data.tool_calls.is_some_and(|Filled(filled)| filled),
-        });
-    }
-
     fn add_round(&mut self, round: Round) {
         match self.rounds.iter_mut().find(|known| known.is_same(&round)) {
             Some(known) => {
@@ -180,201 +139,6 @@ fn looks_like_contents(text: &str) -> bool {
     head.first() == Some(&b'{') && memchr::memmem::find(head, b"\"type\"").is_some()
 }
 
-/// The map of ids, read entry by entry.
-struct Graph<'c> {
-    contents: &'c mut Contents,
-    depth: u8,
-}
-
-impl<'de> DeserializeSeed<'de> for Graph<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Graph<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a map of records")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Text(key)) = map.next_key()? {
-            let entry: Entry<'de> = map.next_value()?;
-            let Some(value) = &entry.value else {
-                continue;
-            };
-            match filled(&entry.kind) {
-                Some("Subgraph") if self.depth < DEEPEST => {
-                    self.contents.has_subgraph = true;
-                    self.contents.graph(value.as_str(), self.depth + 1);
-                }
-                Some("Value") => self.contents.record(&key, value.as_str()),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-}
-
-#[derive(Deserialize)]
-struct Entry<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Option<Text<'a>>,
-    #[serde(borrow)]
-    value: Option<Text<'a>>,
-}
-
-/// A record, of which `data` is only unescaped where it matters.
-#[derive(Default)]
-struct Record<'a> {
-    kind: Option<Text<'a>>,
-    data: Option<Text<'a>>,
-    model: Option<Text<'a>>,
-    model_name: Option<Text<'a>>,
-    status: Option<Text<'a>>,
-    is_error: bool,
-}
-
-impl Record<'_> {
-    fn is_error(&self) -> bool {
-        self.is_error
-            || filled(&self.kind) == Some("Error")
-            || matches!(filled(&self.status), Some("error" | "failed"))
-    }
-}
-
-impl<'de> Deserialize<'de> for Record<'de> {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        json.deserialize_map(RecordVisitor)
-    }
-}
-
-struct RecordVisitor;
-
-impl<'de> Visitor<'de> for RecordVisitor {
-    type Value = Record<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a record")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut record = Record::default();
-        while let Some(Text(key)) = map.next_key()? {
-            match key.as_ref() {
-                "type" => record.kind = map.next_value::<Lenient<'de>>()?.0,
-                "data"
-                    if matches!(filled(&record.kind), None | Some("AgentRound" | "Markdown")) =>
-                {
-                    record.data = map.next_value::<Lenient<'de>>()?.0;
-                }
-                "model" => record.model = map.next_value::<Lenient<'de>>()?.0,
-                "modelName" => record.model_name = map.next_value::<Lenient<'de>>()?.0,
-                "status" => record.status = map.next_value::<Lenient<'de>>()?.0,
-                "isError" => record.is_error = map.next_value::<Flag>()?.0 == Some(true),
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(record)
-    }
-}
-
-/// A text, or nothing if it is something else.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Lenient<'a>(#[serde(borrow, deserialize_with = "lenient")] Option<Text<'a>>);
-
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Flag(#[serde(deserialize_with = "lenient")] Option<bool>);
-
-#[derive(Deserialize)]
-struct Reply<'a> {
-    #[serde(borrow)]
-    text: Option<Text<'a>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RoundData<'a> {
-    #[serde(default, deserialize_with = "id_text")]
-    round_id: Option<String>,
-    #[serde(default, borrow, deserialize_with = "lenient")]
-    reply: Option<Text<'a>>,
-    tool_calls: Option<Filled>,
-    #[serde(default, deserialize_with = "lenient")]
-    is_error: Option<bool>,
-}
-
-/// Round ids are numbers or texts.
-fn id_text<'de, D: Deserializer<'de>>(json: D) -> Result<Option<String>, D::Error> {
-    let raw = <&serde_json::value::RawValue>::deserialize(json)?.get();
-    Ok((raw != "null").then(|| raw.trim_matches('"').to_owned()))
-}
-
-/// Whether a list holds anything.
-struct Filled(bool);
-
-impl<'de> Deserialize<'de> for Filled {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        json.deserialize_any(FilledVisitor)
-    }
-}
-
-struct FilledVisitor;
-
-impl<'de> Visitor<'de> for FilledVisitor {
-    type Value = Filled;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Filled, A::Error> {
-        let mut filled = false;
-        while items.next_element::<IgnoredAny>()?.is_some() {
-            filled = true;
-        }
-        Ok(Filled(filled))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Filled, A::Error> {
-        let mut filled = false;
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
-            filled = true;
-        }
-        Ok(Filled(filled))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Filled, E> {
-        Ok(Filled(!matches!(text, "" | "[]")))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Filled, E> {
-        Ok(Filled(false))
-    }
-
-    fn visit_unit<E>(self) -> Result<Filled, E> {
-        Ok(Filled(false))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Filled, E> {
-        Ok(Filled(false))
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Filled, E> {
-        Ok(Filled(false))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Filled, E> {
-        Ok(Filled(false))
-    }
-}
-
 /// The `file://` URIs that stand in quotes in a text of any nesting, not yet decoded, in the order of the
 /// text.
 pub(super) fn file_uris(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
@@ -390,3 +154,6 @@ pub(super) fn utf16_units(text: &str) -> u64 {
     let units = |byte: &u8| u64::from((*byte as i8) >= -0x40) + u64::from(*byte >= 0xf0);
     text.as_bytes().iter().map(units).sum()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+//! Reading contents in one go, without unescaping more than replies. Whatever is not as the plugin writes
+//! it is left to the parser that reads level by level.
+
+use memchr::memmem;
+
+use super::nested::{Escaped, Nested};
+use super::{Contents, DEEPEST, Round};
+
+impl Contents {
+    /// `None` if the text, whatever it is, can't be read in place.
+    pub(super) fn read_in_place(&mut self, text: &str) -> Option<()> {
+        // Quotes and backslashes by their numbers would be overlooked.
+        let numbers: [&[u8]; 3] = [b"u0022", b"u005c", b"u005C"];
+        if numbers
+            .iter()
+            .any(|n| memmem::find(text.as_bytes(), n).is_some())
+        {
+            return None;
+        }
+        let mut json = Nested::new(text);
+        self.graph(&mut json, 0)?;
+        json.is_at_end().then_some(())
+    }
+
+    fn graph(&mut self, json: &mut Nested<'_>, depth: u8) -> Option<()> {
+        if depth > DEEPEST {
+            return None;
+        }
+        json.object(&mut |key, json| {
+            let mut kind = None;
+            let mut early = None;
+            json.object(&mut |name, json| match (name.text, kind) {
+                ("type", _) => {
+                    kind = Some(json.string()?.text);
+                    Some(())
+                }
+                ("value", Some(kind)) => self.value(kind, key, json, depth),
+                // What it is has to be known first.
+                ("value", None) => {
+                    early = Some(*json);
+                    json.skip()
+                }
+                _ => json.skip(),
+            })?;
+            match (kind, early) {
+                (Some(kind), Some(mut json)) => self.value(kind, key, &mut json, depth),
+                _ => Some(()),
+            }
+        })
+    }
+
+    fn value(
+        &mut self,
+        kind: &str,
+        key: Escaped<'_>,
+        json: &mut Nested<'_>,
+        depth: u8,
+    ) -> Option<()> {
+        match kind {
+            "Subgraph" => {
+                self.has_subgraph = true;
+                json.within(&mut |json| self.graph(json, depth + 1))
+            }
+            "Value" => json.within(&mut |json| self.place(key, json)),
+            _ => json.skip(),
+        }
+    }
+
+    /// The record that is the value of `key`.
+    fn place(&mut self, key: Escaped<'_>, json: &mut Nested<'_>) -> Option<()> {
+        if self.is_full() {
+            return None;
+        }
+        let mut kind = None;
+        let mut early = None;
+        let (mut model, mut model_name) = (None, None);
+        let mut is_error = false;
+        json.object(&mut |name, json| {
+            if !json.is_at_string() {
+                is_error |= name.text == "isError" && json.is_at_word("true");
+                return json.skip();
+            }
+            match (name.text, kind) {
+                ("data", Some(kind)) => return self.data(kind, key, json),
+                ("data", None) => early = Some(*json),
+                _ => {}
+            }
+            let value = json.string()?;
+            match name.text {
+                "type" => kind = Some(value.text),
+                "model" => model = Some(value),
+                "modelName" => model_name = Some(value),
+                "status" => is_error |= matches!(value.text, "error" | "failed"),
+                _ => {}
+            }
+            Some(())
+        })?;
+        self.is_error |= is_error || kind == Some("Error");
+        match (kind, early) {
+            (Some(kind), Some(mut json)) => self.data(kind, key, &mut json)?,
+            (Some(_), None) => {}
+            (None, _) => {
+                let name = |name: Option<Escaped<'_>>| name.and_then(Escaped::unescaped);
+                let filled = |name: &String| !name.is_empty();
+                let model = name(model_name)
+                    .filter(filled)
+                    .or(name(model).filter(filled));
+                self.name_model(model.as_deref());
+            }
+        }
+        Some(())
+    }
+
+    fn data(&mut self, kind: &str, key: Escaped<'_>, json: &mut Nested<'_>) -> Option<()> {
+        match kind {
+            "AgentRound" => json.within(&mut |json| self.round_in_place(key, json)),
+            "Markdown" => json.within(&mut |json| self.markdown_in_place(key, json)),
+            _ => json.skip(),
+        }
+    }
+
+    fn markdown_in_place(&mut self, key: Escaped<'_>, json: &mut Nested<'_>) -> Option<()> {
+        json.object(&mut |name, json| {
+            if name.text == "text" {
+                let text = json.string()?.unescaped()?;
+                self.markdown(&key.unescaped()?, text);
+                return Some(());
+            }
+            json.skip()
+        })
+    }
+
+    fn round_in_place(&mut self, key: Escaped<'_>, json: &mut Nested<'_>) -> Option<()> {
+        let mut round = Round {
+            key: key.unescaped()?,
+            id: None,
+            reply: String::new(),
+            calls_tools: false,
+        };
+        let mut is_error = false;
+        json.object(&mut |name, json| {
+            match name.text {
+                "roundId" if json.is_at_string() => round.id = Some(json.string()?.unescaped()?),
+                "roundId" => {
+                    let id = Some(json.scalar()?).filter(|&id| id != "null");
+                    round.id = id.map(str::to_owned);
+                }
+                "reply" if json.is_at_string() => round.reply = json.string()?.unescaped()?,
+                "toolCalls" => {
+                    let mut ahead = *json;
+                    let is_list = ahead.eats(b'[') && !ahead.is_at(b']');
+                    let is_map = ahead.eats(b'{') && !ahead.is_at(b'}');
+                    round.calls_tools = is_list || is_map;
+                    // Nobody writes a text here; if somebody does, it isn't read in place.
+                    if json.is_at_string() {
+                        return None;
+                    }
+                    json.skip()?;
+                }
+                "isError" => {
+                    is_error |= json.is_at_word("true");
+                    json.skip()?;
+                }
+                _ => json.skip()?,
+            }
+            Some(())
+        })?;
+        self.is_error |= is_error;
+        self.add_round(round);
+        Some(())
+    }
+}
