@@ -9,22 +9,10 @@ fn ledger_file(book: &Book) -> PathBuf {
 
 /// Writes into the closed ledger of `book` as another program would.
 fn tamper(book: Book, change: impl FnOnce(&Path)) -> Result<Book, LedgerError> {
-    let path = book.state_dir();
-    let Book {
-        dir,
-        config,
-        now,
-        ledger,
-    } = book;
-    drop(ledger);
-    change(&path.join("ledger.db"));
-    let ledger = Ledger::open(Some(&path), settings(&config), now)?;
-    Ok(Book {
-        dir,
-        config,
-        now,
-        ledger,
-    })
+    let file = ledger_file(&book);
+    let stopped = book.stop();
+    change(&file);
+    stopped.start()
 }
 
 fn kept_aside(book: &Book) -> usize {
@@ -174,14 +162,13 @@ fn a_newer_ledger_is_refused_and_left_alone() {
     let mut book = Book::on_disk();
     book.pass([call("s", "1")]);
     let file = ledger_file(&book);
-    let dir = book.dir.take().unwrap();
-    let path = dir.path().join("state");
-    drop(book.ledger);
+    let stopped = book.stop();
     let connection = rusqlite::Connection::open(&file).unwrap();
     connection.pragma_update(None, "user_version", 99).unwrap();
     drop(connection);
     let before = std::fs::read(&file).unwrap();
-    let error = Ledger::open(Some(&path), settings(&config()), start()).unwrap_err();
+    let dir = file.parent();
+    let error = Ledger::open(dir, settings(&stopped.config), stopped.now).unwrap_err();
     assert!(
         matches!(error, LedgerError::Newer { found: 99, .. }),
         "{error}"

@@ -33,6 +33,42 @@ fn edge_218_a_commit_is_whole_or_nothing_wherever_it_is_cut_off() {
     assert!(cut_off > 10, "{cut_off}");
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn damage_anywhere_in_the_file_is_survived(
+        places in vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
+        cut in proptest::option::of(any::<prop::sample::Index>()),
+    ) {
+        let all = || (0..40).map(|n| call(&format!("s{}", n % 4), &n.to_string()));
+        let mut book = Book::on_disk();
+        book.pass(all());
+        let file = book.state_dir().join("ledger.db");
+        let book = book.stop();
+        let mut bytes = std::fs::read(&file).unwrap();
+        for (place, byte) in places {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        std::fs::write(&file, bytes).unwrap();
+        // A bit that says it is of a newer version is believed.
+        let Ok(mut book) = book.start() else {
+            return Ok(());
+        };
+        for _ in 0..3 {
+            book.pass(all());
+        }
+        let more = call("more", "more");
+        book.say("a", [more]);
+        prop_assert!(book.ledger.commit().is_ok());
+        prop_assert!(!book.publish().series.is_empty());
+    }
+}
+
 /// What may happen.
 #[derive(Debug, Clone)]
 enum Event {

@@ -151,25 +151,15 @@ impl Book {
 
     /// Ends the process at once, without any farewell, and starts another.
     fn restart(self) -> Self {
-        self.try_restart().unwrap()
+        self.stop().start().unwrap()
     }
 
-    fn try_restart(self) -> Result<Self, LedgerError> {
-        let path = self.state_dir();
-        let Self {
-            dir,
-            config,
-            now,
-            ledger,
-        } = self;
-        drop(ledger);
-        let ledger = Ledger::open(Some(&path), settings(&config), now)?;
-        Ok(Self {
-            dir,
-            config,
-            now,
-            ledger,
-        })
+    fn stop(self) -> Stopped {
+        Stopped {
+            dir: self.dir.unwrap(),
+            config: self.config,
+            now: self.now,
+        }
     }
 
     fn later(&mut self, millis: i64) {
@@ -213,6 +203,26 @@ impl Book {
         let snapshot = self.pass(statements);
         snapshot.mark_seen();
         snapshot
+    }
+}
+
+/// A ledger that nobody keeps.
+struct Stopped {
+    dir: tempfile::TempDir,
+    config: Config,
+    now: Timestamp,
+}
+
+impl Stopped {
+    fn start(self) -> Result<Book, LedgerError> {
+        let path = self.dir.path().join("state");
+        let ledger = Ledger::open(Some(&path), settings(&self.config), self.now)?;
+        Ok(Book {
+            dir: Some(self.dir),
+            config: self.config,
+            now: self.now,
+            ledger,
+        })
     }
 }
 
