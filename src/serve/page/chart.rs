@@ -1,6 +1,6 @@
 //! The last days as bars: an SVG that stretches, its labels around it in HTML.
 
-use super::figures::{dollars, grouped};
+use super::figures::{counted, dollars};
 use super::html::Html;
 use crate::ledger::DayTotal;
 use crate::usage::Usd;
@@ -73,6 +73,6 @@ fn bar(html: &mut Html, at: usize, day: &DayTotal, top: Usd) {
         (None, _) => html.raw("cost unknown"),
     };
     html.raw(", ")
-        .text(grouped(day.calls))
-        .raw(" calls</title></g>");
+        .text(counted(day.calls, "call"))
+        .raw("</title></g>");
 }

@@ -26,6 +26,12 @@ pub(super) fn grouped(n: u128) -> String {
     text
 }
 
+/// `1 file`, `12 files`.
+pub(super) fn counted(n: u128, thing: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", grouped(n))
+}
+
 /// Three digits and a unit: `8.42M`.
 pub(super) fn rounded(n: u128) -> String {
     const UNITS: [&str; 5] = ["", "k", "M", "G", "T"];
@@ -61,6 +67,12 @@ mod tests {
         ] {
             assert_eq!(dollars(Usd(micro * 1_000_000)), want);
         }
+    }
+
+    #[test]
+    fn one_and_many() {
+        assert_eq!(counted(1, "file"), "1 file");
+        assert_eq!(counted(1_200, "call"), "1,200 calls");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::build;
 use crate::ledger::{BudgetStatus, SeriesLabels, Snapshot, StoreStatus, Window};
 use crate::stores::StoreKind;
 use crate::usage::{Project, Timestamp, Usd};
-use figures::{dollars, grouped, rounded};
+use figures::{counted, dollars, grouped, rounded};
 use html::Html;
 use spend::{Row, Sum};
 
@@ -111,8 +111,8 @@ fn tiles(html: &mut Html, snapshot: &Snapshot) {
             .raw("</h2><p class=\"figure\">");
         cost(html, sum);
         html.raw("</p><p class=\"detail\"><span>")
-            .text(grouped(sum.calls))
-            .raw(" calls</span><span>")
+            .text(counted(sum.calls, "call"))
+            .raw("</span><span>")
             .text(rounded(sum.tokens))
             .raw(" tokens</span>");
         if sum.unpriced > 0 {
@@ -263,14 +263,12 @@ fn store(html: &mut Html, kind: StoreKind, status: &StoreStatus, local: bool) {
         .raw("</strong><span>")
         .raw(state);
     if status.up.is_some() {
-        html.raw(" · ")
-            .text(grouped(status.files.into()))
-            .raw(" files");
+        html.raw(" · ").text(counted(status.files.into(), "file"));
         let broken: u64 = status.parse_errors.values().sum();
         if broken > 0 {
             html.raw(" · ")
-                .text(grouped(broken.into()))
-                .raw(" records not understood");
+                .text(counted(broken.into(), "record"))
+                .raw(" not understood");
         }
     }
     html.raw("</span></p>");
