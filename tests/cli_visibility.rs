@@ -124,8 +124,10 @@ fn interleave(mut sequences: Vec<Vec<Vec<Piece>>>, choices: &[f64]) -> Vec<Vec<P
 }
 
 fn scanner(home: &Path, state: &Path) -> Scanner {
-    let mut config = Config::default();
-    config.homes = vec![home.display().to_string()];
+    let config = Config {
+        homes: vec![home.display().to_string()],
+        ..Config::default()
+    };
     let settings = Settings::new(&config).unwrap();
     let ledger = Ledger::open(Some(state), settings, Timestamp::now()).unwrap();
     Scanner::new(&config, ledger)
@@ -169,6 +171,25 @@ fn held(name: &str) -> BTreeMap<String, [u128; 5]> {
     models
         .map(|(model, sums)| (model.replace("sonnet-4.6", "sonnet-4-6"), of_model(sums)))
         .collect()
+}
+
+#[test]
+fn edge_073_and_088_deleted_stores_take_nothing_away() {
+    for name in ["compaction", "subagents"] {
+        let (home, state) = (Home::new(), tempfile::tempdir().unwrap());
+        let home = home.with(&format!("copilot-cli/{name}/home"), "");
+        let mut scanner_ = scanner(home.path(), state.path());
+        let first = counters(&scanner_.pass(&mut |_| {}));
+        assert_eq!(sums(&first), held(name));
+        for gone in ["session-store.db", "session-store.db-wal"] {
+            fs::remove_file(home.path().join(".copilot").join(gone)).unwrap();
+        }
+        assert_eq!(counters(&scanner_.pass(&mut |_| {})), first);
+        fs::remove_dir_all(home.path().join(".copilot")).unwrap();
+        drop(scanner_);
+        let mut scanner_ = scanner(home.path(), state.path());
+        assert_eq!(counters(&scanner_.pass(&mut |_| {})), first);
+    }
 }
 
 proptest! {

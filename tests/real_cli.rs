@@ -179,9 +179,10 @@ fn homes_agree_with_the_bill() {
     }
 }
 
-/// Edge cases 89, 92 and 104: spans of calls that other stores have add nothing.
+/// Edge cases 89, 92 and 104: spans of calls that other stores have add nothing. Several processes wrote into
+/// one file, and several resumes into one log (edge case 257).
 #[test]
-fn homes_with_spans_agree_with_the_bill() {
+fn edge_257_homes_with_spans_agree_with_the_bill() {
     for (name, truth) in scenarios() {
         let text = once(&with_otel(scenario(&name), &name));
         assert_eq!(sums(&text), truth.held, "{name}");

@@ -29,7 +29,37 @@ fn root(home: &Home) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::stores::Reader;
+
+    /// Logins, settings and what users' own scripts dump are never opened.
+    #[test]
+    fn edge_213_and_262_only_stores_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join(".copilot");
+        fs::create_dir_all(root.join("usage")).unwrap();
+        fs::create_dir_all(root.join("logs")).unwrap();
+        for name in [
+            "config.json",
+            "settings.json",
+            "usage/usage-2026-07-01.jsonl",
+            "logs/process-1-2.log",
+        ] {
+            fs::write(root.join(name), "{}").unwrap();
+        }
+        let home = Home {
+            dir: dir.path().to_owned(),
+            ..Home::default()
+        };
+        let readers: [&dyn Reader; 4] = [&Events, &OtelFile, &Desktop, &SessionStore];
+        for reader in readers {
+            let found = reader.discover(&home);
+            assert!(found.sources.is_empty() && found.problems.is_empty());
+            assert!(!found.looked_at.is_empty());
+        }
+    }
 
     #[test]
     fn edge_206_copilot_home_moves_the_root() {

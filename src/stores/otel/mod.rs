@@ -18,7 +18,7 @@ use crate::usage::{Key, Surface};
 
 pub(crate) use attributes::{Attributes, Value};
 use line::Line;
-pub(crate) use span::{Reading, Span, is_model};
+pub(crate) use span::{Span, is_model};
 
 const VERSION: u32 = 1;
 

@@ -108,10 +108,14 @@ impl Totals {
         }
     }
 
-    /// Nothing was used.
+    /// Nothing was used. Reasoning is a part of the output: alone it says nothing.
     pub(super) fn is_zero(&self) -> bool {
+        let without_reasoning = Self {
+            reasoning: None,
+            ..*self
+        };
         let mut zero = true;
-        self.zip(self, |n, _| {
+        without_reasoning.zip(self, |n, _| {
             zero &= n.unwrap_or(0) == 0;
             None
         });

@@ -71,9 +71,8 @@ pub(super) fn look(line: &[u8]) -> Looks {
 }
 
 fn search(line: &[u8]) -> Looks {
-    static MARKS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| {
-        ["session.", "assistant.message", "subagent."].map(|mark| Finder::new(mark))
-    });
+    static MARKS: LazyLock<[Finder<'static>; 3]> =
+        LazyLock::new(|| ["session.", "assistant.message", "subagent."].map(Finder::new));
     #[derive(Deserialize)]
     struct Head<'a> {
         #[serde(borrow)]

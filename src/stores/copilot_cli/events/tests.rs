@@ -95,7 +95,7 @@ fn session(kept: &Kept) -> SessionFact {
         Fact::Session(session) => Some(session.clone()),
         _ => None,
     });
-    sessions.last().unwrap_or_default()
+    sessions.collect::<Vec<_>>().pop().unwrap_or_default()
 }
 
 fn credit_totals(kept: &Kept) -> Vec<&TotalFact> {
@@ -544,6 +544,14 @@ fn edge_036_a_leg_alone_says_how_many_calls() {
         classes(&leg.tokens),
         [Some(70), Some(20), Some(10), Some(9)]
     );
+}
+
+#[test]
+fn edge_037_reasoning_alone_is_no_call() {
+    let line = shutdown("a", "01T08:00:00.000Z", [0, 0, 0, 0, 0])
+        .replace(r#""cost":1"#, r#""cost":0"#)
+        .replace(r#""reasoningTokens":0"#, r#""reasoningTokens":800"#);
+    assert!(read(&line).legs().is_empty());
 }
 
 #[test]
@@ -1067,6 +1075,81 @@ fn edge_258_a_resume_with_another_model() {
     ]
     .concat();
     assert_eq!(models(&read(&lines)), [Some("m1"), Some("m2")]);
+}
+
+#[test]
+fn edge_254_and_255_signals_and_cleared_answers() {
+    let turn = |id, kind: &str| event(id, "01T08:00:00.000Z", kind, r#"{"turnId":"0"}"#);
+    let lines = [
+        turn("a", "assistant.turn_start"),
+        message("b", r#"{"model":"claude-sonnet-4.5","outputTokens":5}"#),
+        turn("c", "assistant.turn_end"),
+        turn("d", "assistant.turn_start"),
+        event(
+            "e",
+            "01T10:30:00.000Z",
+            "abort",
+            r#"{"reason":"user_abort"}"#,
+        ),
+        shutdown("f", "01T11:00:00.000Z", [1, 100, 0, 0, 5]),
+    ]
+    .concat();
+    let kept = read(&lines);
+    assert_eq!((kept.calls().len(), kept.legs().len()), (1, 1));
+    assert_eq!(kept.legs()[0].calls, 1);
+}
+
+#[test]
+fn edge_259_absent_reasoning_is_unknown() {
+    let record = RECORD.replace(r#""reasoningTokens":20,"#, "");
+    let kept = read(&format!("{record}\n"));
+    let call = kept.calls()[0];
+    assert_eq!(call.tokens.reasoning(), None);
+    assert_eq!(classes(&call.tokens)[3], Some(60));
+}
+
+#[test]
+fn edge_260_a_checkpoint_after_a_compaction_of_a_killed_run() {
+    let compaction = r#"{"success":true,"compactionTokensUsed":{"model":"m","inputTokens":10,"outputTokens":1,"copilotUsage":{"totalNanoAiu":300}}}"#;
+    let with_records = format!("{RECORD}\n")
+        + &event(
+            "c",
+            "02T08:00:00.000Z",
+            "session.compaction_complete",
+            compaction,
+        )
+        + &event(
+            "d",
+            "02T08:00:01.000Z",
+            "session.usage_checkpoint",
+            r#"{"totalNanoAiu":540000300}"#,
+        );
+    let kept = read(&with_records);
+    assert_eq!(kept.calls().len(), 2);
+    assert!(credit_totals(&kept).is_empty(), "records tell every call");
+}
+
+#[test]
+fn edge_040_a_session_that_was_left_without_shutdown() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join(".copilot/session-state");
+    let left = message("m", r#"{"model":"m","outputTokens":5}"#);
+    let next = shutdown("s", "01T11:00:00.000Z", [1, 100, 0, 0, 5]);
+    for (name, lines) in [("left", left), ("next", next)] {
+        fs::create_dir_all(state.join(name)).unwrap();
+        fs::write(state.join(name).join("events.jsonl"), lines).unwrap();
+    }
+    let home = Home {
+        dir: dir.path().to_owned(),
+        ..Home::default()
+    };
+    let mut kept = Kept::default();
+    for source in Events.discover(&home).sources {
+        Events
+            .read(&home, &source, &Cursor::default(), &mut kept)
+            .unwrap();
+    }
+    assert_eq!((kept.calls().len(), kept.legs().len()), (1, 1));
 }
 
 #[test]
