@@ -12,6 +12,7 @@ mod model;
 mod nearest;
 mod rollups;
 mod rows;
+mod rules;
 mod session;
 mod totals;
 mod turns;

@@ -325,3 +325,25 @@ fn messages_tell_how_many_calls_a_sub_agents_span_sums_up() {
     assert_eq!(total(&stated), all);
     assert_eq!(total(&stated[..2]).output, 36);
 }
+
+#[test]
+fn a_message_whose_output_differs_is_another_call_unless_it_is_very_near() {
+    // Of a run that was killed, and the first span of the next one.
+    let stated = [
+        message("killed", seconds(0), output(35)),
+        keyed(
+            Evidence::Span,
+            "o",
+            "resp-1",
+            seconds(9),
+            tokens(100, 10, 0, 5),
+        ),
+    ];
+    assert_eq!(total(&stated), sums(2, [100, 10, 0, 40]));
+    let without_output = Tokens::default().with(TokenType::Input, Some(100));
+    let stated = [
+        message("m", seconds(0), output(35)),
+        row("r", seconds(60), without_output),
+    ];
+    assert_eq!(total(&stated), sums(1, [100, 0, 0, 35]));
+}
