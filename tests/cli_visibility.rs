@@ -62,7 +62,7 @@ fn steps(name: &str, cuts: &[f64]) -> Vec<Vec<Piece>> {
     for (from, to) in [("home", ""), ("otel", ".copilot/otel")] {
         let root = fixture.join(from);
         let mut found = Vec::new();
-        if root.exists() && (from == "home" || !sums_up_subagents(name)) {
+        if root.exists() {
             files(&root, &mut found);
         }
         for path in found {
@@ -82,12 +82,6 @@ fn steps(name: &str, cuts: &[f64]) -> Vec<Vec<Piece>> {
         .collect();
     sequences.push(vec![store]);
     interleave(sequences, cuts)
-}
-
-/// Clients up to 1.0.75 write one span for all calls of a sub-agent, after the messages that it sums up. Shown
-/// before them, it can't be told from a call of its own.
-fn sums_up_subagents(name: &str) -> bool {
-    ["ver-1.0.24", "ver-1.0.49", "ver-1.0.75"].contains(&name)
 }
 
 fn cut(file: &Path, bytes: &[u8], cuts: &[f64]) -> Vec<Piece> {

@@ -1,5 +1,7 @@
 //! Shutdown legs, as remainders: what a process run says beyond the calls that are known of it.
 
+use std::ops::Range;
+
 use crate::usage::{
     Credits, Evidence, Initiator, LegFact, PremiumRequests, Timestamp, TokenType, Tokens,
 };
@@ -144,7 +146,9 @@ impl<'a> Ended<'a> {
         self.name_models(&mut calls[whole.clone()]);
         let start = self.start(calls);
         let covered = span(calls, start, self.to);
-        self.assign(calls, covered, surplus);
+        if !self.assign(calls, covered, surplus) {
+            return;
+        }
         for leg in &self.legs {
             let compactions = calls[whole.clone()]
                 .iter()
@@ -201,14 +205,17 @@ impl<'a> Ended<'a> {
 
     /// Gives every covered call to the leg of its model. Which model a message is of is not always known
     /// well; a run's counts are. Messages beyond them that tell nothing are no calls: `surplus`.
+    ///
+    /// `false`: the calls are those of the run, though some are under a name that it doesn't know.
     fn assign(
         &mut self,
         calls: &mut [Call<'a>],
-        covered: std::ops::Range<usize>,
+        covered: Range<usize>,
         surplus: &mut Vec<usize>,
-    ) {
+    ) -> bool {
         let mut astray = Vec::new();
-        for at in covered {
+        let mut strange = false;
+        for at in covered.clone() {
             let call = &calls[at];
             if call.is_compaction() {
                 continue;
@@ -221,8 +228,11 @@ impl<'a> Ended<'a> {
                     leg.known += call.count;
                 }
                 (None, true) => astray.push(at),
-                (None, false) => {}
+                (None, false) => strange = true,
             }
+        }
+        if strange && Known::of(&calls[covered]).is(&Known::stated(&self.legs)) {
+            return false;
         }
         for leg in &mut self.legs {
             // A sub-agent's messages are the ones that can carry the main model's name.
@@ -245,6 +255,7 @@ impl<'a> Ended<'a> {
                 None => {}
             }
         }
+        true
     }
 }
 
@@ -326,7 +337,7 @@ impl<'a> Leg<'a> {
 
 /// The positions of the calls after `from` and not after `to`; `calls` are sorted by when they finished.
 /// Those of unknown time can't be placed: rather too much than lost (edge case 77).
-fn span(calls: &[Call<'_>], from: Option<Timestamp>, to: Timestamp) -> std::ops::Range<usize> {
+fn span(calls: &[Call<'_>], from: Option<Timestamp>, to: Timestamp) -> Range<usize> {
     let from = calls.partition_point(|call| call.finished <= from);
     let to = calls.partition_point(|call| call.finished <= Some(to));
     from..to.max(from)

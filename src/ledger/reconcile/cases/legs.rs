@@ -436,3 +436,14 @@ fn a_leg_tells_what_its_calls_leave_open() {
     assert_eq!(resolution.calls[0].tokens, tokens(100, 50, 0, 7));
     assert!(!resolution.calls[0].partial);
 }
+
+#[test]
+fn calls_under_a_name_that_their_leg_does_not_know_are_still_its_calls() {
+    let mut renamed = call(Evidence::StoreRow, seconds(1), tokens(100, 10, 1, 7));
+    renamed.model = Some("gpt-5.4-preview".to_owned());
+    let renamed = cli("r", Fact::Call(renamed));
+    let same = leg_of("leg", None, seconds(2), 1, tokens(100, 10, 1, 7));
+    assert_eq!(total(&[renamed.clone(), same]), sums(1, [100, 10, 1, 7]));
+    let other = leg_of("leg", None, seconds(2), 1, tokens(200, 20, 2, 8));
+    assert_eq!(total(&[renamed, other]), sums(2, [300, 30, 3, 15]));
+}
