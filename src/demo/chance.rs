@@ -25,7 +25,7 @@ impl Chance {
 
     /// True once in `n` times.
     pub(super) fn once_in(&mut self, n: u64) -> bool {
-        self.next() % n == 0
+        self.next().is_multiple_of(n)
     }
 
     /// One of the choices, each as often as its weight says.

@@ -84,9 +84,9 @@ def bars(title, description, unit, expr, legend, **extra):
         "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
         "showUnfilled": True,
         "valueMode": "color",
-        "namePlacement": "left",
-        "minVizHeight": 16,
-        "maxVizHeight": 26,
+        "namePlacement": "top",
+        "minVizHeight": 28,
+        "maxVizHeight": 40,
         "minVizWidth": 8,
         "sizing": "manual",
     }
