@@ -11,7 +11,6 @@ pub(super) enum Java {
     Null,
     Text(String),
     Long(i64),
-    Int(i32),
     Bool(bool),
     Document(Vec<(String, Java)>),
     List(Vec<Java>),
@@ -173,7 +172,6 @@ impl StreamWriter {
             }
             Java::Text(text) => self.text(text),
             Java::Long(n) => self.boxed("java.lang.Long", b'J', &n.to_be_bytes()),
-            Java::Int(n) => self.boxed("java.lang.Integer", b'I', &n.to_be_bytes()),
             Java::Bool(b) => {
                 self.out.push(0x73);
                 self.class("java.lang.Boolean", 2, &[(b'Z', "value")], None);

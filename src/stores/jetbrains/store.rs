@@ -1,7 +1,7 @@
 //! The reader of the plugin's databases.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;

@@ -600,7 +600,7 @@ fn edge_191_and_192_times_are_the_turns_own_or_the_first_sights() {
         Database::of(&[session(S1, &fields)], &turns)
     };
     let first = SystemTime::UNIX_EPOCH + Duration::from_secs(1_785_000_000);
-    let mut read = |n: u64, cursor: &Cursor| {
+    let read = |n: u64, cursor: &Cursor| {
         let path = database(n as usize).put(&home, "iu/chat-agent-sessions/s1");
         let file = fs::File::options().append(true).open(&path).unwrap();
         file.set_modified(first + Duration::from_secs(n * 3600))
