@@ -17,6 +17,8 @@ use crate::stores::otel::is_model;
 const WINDOW: usize = 16 << 20;
 /// The longest document or text that is recovered.
 const LONGEST: usize = WINDOW / 2;
+/// How much of a file is searched.
+const MOST_BYTES: u64 = 1 << 30;
 /// The most turns of one file.
 const MOST_TURNS: usize = 100_000;
 /// How much text is kept to recognise former versions by.
@@ -58,7 +60,7 @@ pub(super) fn search(source: &impl ReadAt) -> io::Result<Salvage> {
     loop {
         let read = source.read_at(&mut buffer[filled..], offset + filled as u64)?;
         filled += read;
-        let is_end = filled < WINDOW;
+        let is_end = filled < WINDOW || offset >= MOST_BYTES;
         let window = &buffer[..filled];
         let until = if is_end { filled } else { WINDOW - LONGEST };
         from = search.window(window, from, until);
