@@ -27,8 +27,6 @@ pub struct Config {
     pub privacy: PrivacyConfig,
     /// How many projects get series of their own; the others are counted as `__other__`.
     pub max_projects: usize,
-    /// Count tool calls by tool.
-    pub tool_calls: bool,
     pub plan: PlanConfig,
     pub budgets: Vec<Budget>,
     /// Own prices, before the shipped ones.
@@ -51,7 +49,6 @@ impl Default for Config {
             labels: BTreeMap::new(),
             privacy: PrivacyConfig::default(),
             max_projects: 200,
-            tool_calls: false,
             plan: PlanConfig::default(),
             budgets: Vec::new(),
             prices: Vec::new(),

@@ -83,6 +83,8 @@ impl Renderer {
                 }
             }
             *self.usage.lock().unwrap_or_else(PoisonError::into_inner) = next;
+            // Taking thousands of series apart takes as long as a scrape may.
+            tokio::task::spawn_blocking(|| drop(last));
         }
     }
 
