@@ -5,6 +5,8 @@ mod legs;
 mod line;
 mod parser;
 mod shapes;
+mod state;
+mod statements;
 
 use std::path::{Path, PathBuf};
 
@@ -62,7 +64,7 @@ impl Reader for Events {
         sink: &mut dyn Sink,
     ) -> Result<Cursor, StoreError> {
         let root = root(home);
-        let Some(session) = session(&source.path) else {
+        let Some(session) = session_of(&source.path) else {
             let text = "no session's name".to_owned();
             return Err(StoreError::new(&source.path, Reason::Shape(text)));
         };
@@ -98,7 +100,7 @@ impl Reader for Events {
 /// Reads the lines of a log that lies in memory.
 #[cfg(fuzzing)]
 pub(super) fn parse(log: &[u8], sink: &mut dyn Sink) {
-    let mut parser = Parser::new("session", parser::State::default());
+    let mut parser = Parser::new("session", state::State::default());
     for (number, bytes) in log.split(|&byte| byte == b'\n').enumerate() {
         let (number, offset) = (number as u64, number as u64);
         let line = crate::stores::lines::Line {
@@ -127,7 +129,7 @@ fn source(entry: files::Entry) -> Option<Source> {
 }
 
 /// The session's id: the name of its folder, or of its file.
-fn session(path: &Path) -> Option<String> {
+fn session_of(path: &Path) -> Option<String> {
     let name: PathBuf = match path.file_name()?.to_str() {
         Some("events.jsonl") => path.parent()?.file_name()?.into(),
         _ => path.file_stem()?.into(),
