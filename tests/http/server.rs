@@ -12,13 +12,16 @@ use copilot_exporter::serve::{Limits, ServeError, Server, Sources};
 use tokio::runtime::Runtime;
 use tokio::sync::{Notify, oneshot, watch};
 
+use crate::support::wait::PATIENCE;
+
 pub struct TestServer {
     pub port: u16,
     pub addresses: Vec<String>,
     pub seen: Arc<Notify>,
     pub snapshots: watch::Sender<Arc<Snapshot>>,
     end: Option<oneshot::Sender<()>>,
-    runtime: Option<Runtime>,
+    running: Option<tokio::task::JoinHandle<io::Result<()>>>,
+    runtime: Runtime,
 }
 
 impl TestServer {
@@ -53,7 +56,7 @@ impl TestServer {
             .build()
             .unwrap();
         let (end, ended) = oneshot::channel();
-        runtime.spawn(server.run(async move {
+        let running = runtime.spawn(server.run(async move {
             let _ = ended.await;
         }));
         Ok(Self {
@@ -62,16 +65,17 @@ impl TestServer {
             seen,
             snapshots,
             end: Some(end),
-            runtime: Some(runtime),
+            running: Some(running),
+            runtime,
         })
     }
 
     /// Whether `snapshot` is seen soon, in the server's own words.
     pub fn is_seen(&self, patience: Duration) -> bool {
         let seen = self.seen.clone();
-        let runtime = self.runtime.as_ref().unwrap();
-        let waited =
-            runtime.block_on(async { tokio::time::timeout(patience, seen.notified()).await });
+        let waited = self
+            .runtime
+            .block_on(async { tokio::time::timeout(patience, seen.notified()).await });
         waited.is_ok() && self.snapshots.borrow().was_seen()
     }
 }
@@ -79,10 +83,13 @@ impl TestServer {
 impl Drop for TestServer {
     fn drop(&mut self) {
         let _ = self.end.take().unwrap().send(());
-        self.runtime
-            .take()
-            .unwrap()
-            .shutdown_timeout(Duration::from_secs(5));
+        let running = self.running.take().unwrap();
+        let ended = self
+            .runtime
+            .block_on(async { tokio::time::timeout(PATIENCE, running).await });
+        if !std::thread::panicking() {
+            ended.expect("the server to end").unwrap().unwrap();
+        }
     }
 }
 
