@@ -213,7 +213,7 @@ fn many_homes_each_with_its_user_and_none_harmed_by_another() {
     fs::create_dir_all(root.path().join("mal/.copilot/session-state")).unwrap();
     fs::set_permissions(
         root.path().join("mal/.copilot"),
-        fs::Permissions::from_mode(0),
+        fs::Permissions::from_mode(0o000),
     )
     .unwrap();
 
@@ -243,6 +243,44 @@ fn many_homes_each_with_its_user_and_none_harmed_by_another() {
         Some(0.0)
     );
     assert!(!metrics.contains("secret"));
+}
+
+/// A store that can't be read is told at every pass, but read again only when it changes.
+#[test]
+fn a_lasting_problem_is_told_once_and_costs_nothing() {
+    let home = Home::new();
+    home.write(".copilot/session-store.db", [7; 9_000]);
+    let exporter = Exporter::serve(home.path(), QUICK);
+    eventually("some passes", || {
+        let scans = value(
+            &exporter.metrics(),
+            "copilot_exporter_scans_total{outcome=\"partial\"}",
+        );
+        (scans > Some(3.0)).then_some(())
+    });
+    assert_eq!(
+        value(
+            &exporter.metrics(),
+            "copilot_exporter_store_up{store=\"cli_store\"}"
+        ),
+        Some(0.0)
+    );
+    assert_eq!(
+        exporter
+            .process
+            .output()
+            .matches("session-store.db")
+            .count(),
+        1
+    );
+    fs::remove_file(home.path().join(".copilot/session-store.db")).unwrap();
+    eventually("the end of the problem", || {
+        exporter
+            .process
+            .output()
+            .contains("no longer")
+            .then_some(())
+    });
 }
 
 #[test]

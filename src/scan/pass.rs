@@ -50,7 +50,7 @@ struct Extra {
 
 struct Failure {
     stamp: Stamp,
-    error: String,
+    problem: Problem,
     /// Worth another try although nothing changed.
     passing: bool,
 }
@@ -216,18 +216,12 @@ impl Scanner {
                 ))));
             }
         };
+        let lasting = |failure: &&Failure| failure.stamp == stamp && !failure.passing;
+        if let Some(failure) = self.failed.get(&id).filter(lasting) {
+            return Err(Some(failure.problem.clone()));
+        }
         if self.ledger.stamp(id) == stamp.0 {
             return Ok(());
-        }
-        if let Some(failure) = self
-            .failed
-            .get(&id)
-            .filter(|failure| failure.stamp == stamp && !failure.passing)
-        {
-            return Err(Some(Problem {
-                text: failure.error.clone(),
-                down: true,
-            }));
         }
         let cursor = self.ledger.cursor(id);
         let mut intake = self.ledger.intake(kind, &source.path, home.user.as_deref());
@@ -240,7 +234,13 @@ impl Scanner {
                 self.failed.remove(&id);
                 Ok(())
             }
-            Ok(Err(error)) => Err(error),
+            Ok(Err(error)) => {
+                if matches!(error.reason, Reason::Salvaged(_)) {
+                    // There is no more to be had of it until it changes.
+                    intake.finish(cursor, stamp.0.clone());
+                }
+                Err(error)
+            }
             Err(_) => Err(StoreError::new(
                 &source.path,
                 Reason::Shape("internal error while reading it".to_owned()),
@@ -248,16 +248,14 @@ impl Scanner {
         };
         work.read(size, &mut self.ledger);
         outcome.map_err(|error| {
-            let passing = matches!(error.reason, Reason::Busy | Reason::Io(_));
-            self.failed.insert(
-                id,
-                Failure {
-                    stamp,
-                    error: error.to_string(),
-                    passing,
-                },
-            );
-            Some(Problem::of(&error))
+            let failure = Failure {
+                stamp,
+                problem: Problem::of(&error),
+                passing: matches!(error.reason, Reason::Busy | Reason::Io(_)),
+            };
+            let problem = failure.problem.clone();
+            self.failed.insert(id, failure);
+            Some(problem)
         })
     }
 
@@ -305,6 +303,7 @@ impl Scanner {
     }
 }
 
+#[derive(Clone)]
 struct Problem {
     text: String,
     down: bool,
