@@ -56,7 +56,7 @@ pub fn own(snapshot: &Snapshot, exporter: &Exporter) -> Vec<Family> {
     families.gauges(&cat::BUILD, [build]);
     families.gauge(&cat::START_TIME, Some(seconds(started)));
     families.gauge(&cat::LEDGER_EPOCH, Some(seconds(snapshot.epoch)));
-    stores(&mut families, snapshot, started);
+    stores(&mut families, snapshot);
     let credits = snapshot.unattributed_credits.0 as f64 / Credits::NANO as f64;
     families.counters(
         &cat::UNATTRIBUTED_CREDITS,
@@ -122,25 +122,19 @@ fn by_outcome(outcomes: &[(&'static str, u64)]) -> Vec<Labelled> {
         .collect()
 }
 
-fn stores(families: &mut Families, snapshot: &Snapshot, started: Timestamp) {
-    let found: Vec<(StoreKind, &StoreStatus)> = snapshot
-        .stores
-        .iter()
-        .filter(|(_, status)| status.up.is_some())
-        .map(|(&kind, status)| (kind, status))
-        .collect();
+fn stores(families: &mut Families, snapshot: &Snapshot) {
+    let of = |kept: fn(&StoreStatus) -> bool| -> Vec<(StoreKind, &StoreStatus)> {
+        let stores = snapshot.stores.iter().map(|(&kind, status)| (kind, status));
+        stores.filter(|(_, status)| kept(status)).collect()
+    };
+    let found = of(|status| status.up.is_some());
+    // The ledger keeps what was counted of a store that is gone.
+    let counted = of(|status| status.up.is_some() || status.bytes_read > 0);
+    let born = snapshot.epoch;
+
     let each = |value: fn(&StoreStatus) -> Option<f64>| {
         found.iter().filter_map(move |(kind, status)| {
             value(status).map(|value| labelled([("store", kind.as_str())], value))
-        })
-    };
-    let reasons = |counts: fn(&StoreStatus) -> &BTreeMap<&'static str, u64>| {
-        found.iter().flat_map(move |(kind, status)| {
-            let store = kind.as_str();
-            let sample = move |(&reason, &n): (&&'static str, &u64)| {
-                labelled([("store", store), ("reason", reason)], n as f64)
-            };
-            counts(status).iter().map(sample)
         })
     };
     families.gauges(
@@ -152,18 +146,27 @@ fn stores(families: &mut Families, snapshot: &Snapshot, started: Timestamp) {
         &cat::STORE_LAST_SUCCESS,
         each(|s| s.last_success.map(Timestamp::as_secs_f64)),
     );
-    families.counters(
-        &cat::STORE_BYTES_READ,
-        started,
-        each(|s| Some(s.bytes_read as f64)),
-    );
-    families.counters(&cat::PARSE_ERRORS, started, reasons(|s| &s.parse_errors));
-    families.counters(&cat::SKIPPED_RECORDS, started, reasons(|s| &s.skipped));
-    let duplicates = found.iter().map(|(kind, _)| {
+
+    let reasons = |counts: fn(&StoreStatus) -> &BTreeMap<&'static str, u64>| {
+        counted.iter().flat_map(move |(kind, status)| {
+            let store = kind.as_str();
+            let sample = move |(&reason, &n): (&&'static str, &u64)| {
+                labelled([("store", store), ("reason", reason)], n as f64)
+            };
+            counts(status).iter().map(sample)
+        })
+    };
+    let bytes = counted
+        .iter()
+        .map(|(kind, status)| labelled([("store", kind.as_str())], status.bytes_read as f64));
+    families.counters(&cat::STORE_BYTES_READ, born, bytes);
+    families.counters(&cat::PARSE_ERRORS, born, reasons(|s| &s.parse_errors));
+    families.counters(&cat::SKIPPED_RECORDS, born, reasons(|s| &s.skipped));
+    let duplicates = counted.iter().map(|(kind, _)| {
         let n = snapshot.duplicate_observations.get(kind).copied();
         labelled([("store", kind.as_str())], n.unwrap_or(0) as f64)
     });
-    families.counters(&cat::DUPLICATES, started, duplicates);
+    families.counters(&cat::DUPLICATES, born, duplicates);
 }
 
 fn process_families(families: &mut Families, process: Process) {
@@ -261,5 +264,40 @@ mod tests {
         }
         let duplicates = "copilot_exporter_duplicate_observations_total";
         assert_eq!(value(&families, duplicates, "cli_store"), Some(0.0));
+    }
+
+    #[test]
+    fn what_the_ledger_counts_is_as_old_as_the_ledger() {
+        let mut snapshot = Snapshot {
+            epoch: Timestamp(1_000),
+            ..Snapshot::default()
+        };
+        let gone = StoreStatus {
+            bytes_read: 7,
+            parse_errors: BTreeMap::from([("shape", 2)]),
+            ..StoreStatus::default()
+        };
+        snapshot.stores.insert(StoreKind::Desktop, gone);
+        let exporter = Exporter {
+            started: Timestamp(5_000),
+            ..Exporter::default()
+        };
+        let families = own(&snapshot, &exporter);
+        let born = |name: &str| {
+            let family = families.iter().find(|family| family.name == name);
+            family.and_then(|family| family.samples[0].born)
+        };
+        for name in [
+            "copilot_exporter_store_bytes_read_total",
+            "copilot_exporter_parse_errors_total",
+            "copilot_exporter_duplicate_observations_total",
+        ] {
+            assert_eq!(born(name), Some(Timestamp(1_000)), "{name}");
+        }
+        assert_eq!(born("copilot_exporter_scans_total"), Some(Timestamp(5_000)));
+        assert_eq!(
+            value(&families, "copilot_exporter_store_up", "desktop"),
+            None
+        );
     }
 }
