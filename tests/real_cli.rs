@@ -280,3 +280,38 @@ fn edge_256_a_folder_without_git_names_the_project() {
         .collect();
     assert_eq!(projects, ["demo-repo"]);
 }
+
+/// A fork's log begins with copies of its parent's lines, and may be read before it.
+#[test]
+fn edge_089_forks_repeat_nothing() {
+    for (name, truth) in scenarios() {
+        for fork in [
+            "00000000-0000-4000-8000-00000000f04c",
+            "ffffffff-0000-4000-8000-00000000f04c",
+        ] {
+            let home = scenario(&name);
+            let sessions = fs::read_dir(home.path().join(".copilot/session-state")).unwrap();
+            let session = sessions.map(|entry| entry.unwrap().path()).next().unwrap();
+            let log = fs::read_to_string(session.join("events.jsonl")).unwrap();
+            home.write(&format!(".copilot/session-state/{fork}/events.jsonl"), log);
+            assert_eq!(sums(&once(&home)), truth.held, "{name}, {fork}");
+        }
+    }
+}
+
+/// Two homes with one session (edge case 214) have its calls once.
+#[test]
+fn edge_214_two_homes_with_a_copied_session() {
+    for (name, truth) in scenarios() {
+        let (one, other) = (scenario(&name), scenario(&name));
+        let output = Command::new(PROGRAM)
+            .args(["once", "--no-state", "--home"])
+            .arg(one.path())
+            .arg("--home")
+            .arg(other.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(sums(&text), truth.held, "{name}");
+    }
+}

@@ -9,7 +9,7 @@ use super::keys::KeyIndex;
 use super::scope::{Scope, ScopeId, Statement, keys_of};
 use super::{Ledger, LedgerError};
 use crate::stores::StoreKind;
-use crate::usage::{Key, Slot, Timestamp};
+use crate::usage::{Key, Slot, Surface, Timestamp};
 
 /// What came in for a scope since the last commit.
 #[derive(Debug, Default)]
@@ -104,6 +104,12 @@ impl Ledger {
         };
         if index.owner(observation.id) != Some(owner) {
             index.insert(observation.id, owner);
+        }
+        // The session of a CLI log whose first statement another session made: one is the other's fork, and
+        // either may be read first. Rows name the session only, so both are one scope from here on.
+        let is_cli = matches!(observation.surface, Surface::Cli | Surface::Desktop);
+        if is_cli && !lone && !owner.is_lone() && index.owner(own).is_none() {
+            index.insert(own, owner);
         }
         let mut absorbed = Vec::new();
         for &key in keys {

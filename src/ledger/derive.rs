@@ -1,6 +1,6 @@
 //! From a scope's statements to its cells: reconciled, priced, labelled and attributed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::Xxh3;
@@ -14,7 +14,9 @@ use super::reconcile::{self, Resolution, ResolvedCall, ResolvedFailure};
 use super::scope::{Scope, ScopeId, Statement};
 use super::settings::Settings;
 use crate::pricing::ModelId;
-use crate::usage::{Measure, Observation, Project, Provider, Surface, Timestamp, TokenType, Usd};
+use crate::usage::{
+    Fact, Measure, Observation, Project, Provider, Surface, Timestamp, TokenType, Usd,
+};
 
 /// What deriving needs besides the scope.
 #[derive(Debug)]
@@ -24,6 +26,18 @@ pub(super) struct Deriver<'a> {
     pub(super) sets: &'a mut LabelSets,
     /// Later times are in the future.
     pub(super) present: Timestamp,
+}
+
+/// How many sessions a scope's statements are of: a CLI session and its forks share a scope.
+fn sessions(statements: &[Statement]) -> u64 {
+    let names: BTreeSet<&str> = statements
+        .iter()
+        .map(|statement| &statement.observation)
+        .filter(|told| matches!(told.fact, Fact::Call(_) | Fact::Leg(_)) && !told.is_lone())
+        .filter(|told| matches!(told.surface, Surface::Cli | Surface::Desktop))
+        .map(|told| told.scope.as_str())
+        .collect();
+    names.len().max(1) as u64
 }
 
 /// What deriving found besides cells.
@@ -88,7 +102,7 @@ impl Deriver<'_> {
                 slot: time.slot(),
                 series,
                 measure: Measure::Sessions,
-                amount: 1,
+                amount: sessions(&scope.statements),
             });
         }
         if resolution.unattributed.0 > 0 {

@@ -17,7 +17,7 @@ use crate::stores::lines::Lines;
 use crate::stores::{Cursor, Discovery, Home, Reader, Reason, Sink, Source, StoreError, StoreKind};
 use parser::Parser;
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// An event that matters is small; lines above this hold contents of tools.
 const LONGEST_LINE: usize = 16 << 20;

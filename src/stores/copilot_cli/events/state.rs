@@ -24,8 +24,8 @@ pub(super) struct State {
     /// Running sub-agents by tool call; for clients that don't mark a sub-agent's lines.
     pub(super) subagents: Vec<Key>,
     pub(super) marks_subagents: bool,
-    /// The last chunked message and the output it is known to have.
-    pub(super) chunked: Option<(Key, Option<u64>)>,
+    /// The last chunked message: its response, its first chunk's statement, and the output it is known to have.
+    pub(super) chunked: Option<(Key, Key, Option<u64>)>,
     pub(super) legs: Legs,
     /// The only model of all legs so far, if there is only one.
     pub(super) leg_models: LegModels,

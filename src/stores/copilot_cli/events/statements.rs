@@ -48,12 +48,15 @@ impl Parser<'_> {
         let in_chunks = message.chunk_count.count().unwrap_or(1) > 1
             || message.chunk_index.count().unwrap_or(0) > 0;
         if let (true, Some(response)) = (in_chunks, response) {
-            id = Key::of("chunked message", &[response]);
+            let response = Key::response(response);
             match self.state.chunked {
-                Some((known, before)) if known == id => output = output.max(before),
+                Some((of, first, before)) if of == response => {
+                    id = first;
+                    output = output.max(before);
+                }
                 _ => self.state.legs.message(),
             }
-            self.state.chunked = Some((id, output));
+            self.state.chunked = Some((response, id, output));
         } else {
             self.state.legs.message();
         }
