@@ -88,8 +88,8 @@ impl Ledger {
         let lone = observation.is_lone();
         let own = Key::of("scope", &[&observation.scope]);
         let shared = || keys.iter().find_map(|&key| index.owner(key));
-        let known = index
-            .owner(observation.id)
+        let before = index.owner(observation.id);
+        let known = before
             .or_else(|| if lone { shared() } else { None })
             .or_else(|| index.owner(own));
         let owner = match known {
@@ -102,7 +102,7 @@ impl Ledger {
                 owner
             }
         };
-        if index.owner(observation.id) != Some(owner) {
+        if before != Some(owner) {
             index.insert(observation.id, owner);
         }
         // The session of a CLI log whose first statement another session made: one is the other's fork, and

@@ -35,6 +35,18 @@ impl Cells {
     pub(super) fn iter(&self) -> std::slice::Iter<'_, Cell> {
         self.0.iter()
     }
+
+    /// The cells of each slot and series, from `since` on.
+    pub(super) fn groups_since(
+        &self,
+        since: Slot,
+    ) -> impl Iterator<Item = (Slot, SeriesId, &[Cell])> {
+        let begin = self.0.partition_point(|cell| cell.slot < since);
+        let recent = self.0.get(begin..).unwrap_or_default();
+        recent
+            .chunk_by(|a, b| (a.slot, a.series) == (b.slot, b.series))
+            .filter_map(|group| group.first().map(|head| (head.slot, head.series, group)))
+    }
 }
 
 /// Sums what lies in the same place.

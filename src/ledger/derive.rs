@@ -18,6 +18,9 @@ use crate::usage::{
     Fact, Measure, Observation, Project, Provider, Surface, Timestamp, TokenType, Usd,
 };
 
+/// A session's calls mostly share a few label sets, which are looked up once.
+const FEW_LABELS: usize = 16;
+
 /// What deriving needs besides the scope.
 #[derive(Debug)]
 pub(super) struct Deriver<'a> {
@@ -45,8 +48,8 @@ fn sessions(statements: &[Statement]) -> u64 {
 pub(super) struct Derived {
     /// How many more statements than before turned out to be duplicates.
     pub(super) new_duplicates: u64,
-    /// When the series' calls happened.
-    pub(super) called: Vec<(SeriesId, Timestamp)>,
+    /// When the series' newest call happened.
+    pub(super) called: BTreeMap<SeriesId, Timestamp>,
 }
 
 impl Deriver<'_> {
@@ -57,10 +60,21 @@ impl Deriver<'_> {
         let mut prices = BTreeMap::new();
         let mut first: Option<(Timestamp, SeriesId)> = None;
         let mut derived = Derived::default();
+        let mut met: Vec<(CallLabels<'_>, SeriesId, ModelId)> = Vec::new();
         for call in &resolution.calls {
             let time = call.time.unwrap_or(scope.first_seen);
-            let series = self.series(scope, call.labels());
-            let model = self.settings.catalogue.canonical(call.model.as_deref());
+            let labels = call.labels();
+            let (series, model) = match met.iter().find(|(known, ..)| *known == labels) {
+                Some((_, series, model)) => (*series, model.clone()),
+                None => {
+                    let series = self.series(scope, labels);
+                    let model = self.settings.catalogue.canonical(call.model.as_deref());
+                    if met.len() < FEW_LABELS {
+                        met.push((labels, series, model.clone()));
+                    }
+                    (series, model)
+                }
+            };
             let price = self.price(scope, call, &model, time, &mut prices);
             let premium =
                 charge::premium_requests(call, &model, time, self.settings.premium_requests);
@@ -80,7 +94,8 @@ impl Deriver<'_> {
                 scope.surface = Some(call.surface);
                 if time <= self.present {
                     scope.last_call = scope.last_call.max(Some(time));
-                    derived.called.push((series, time));
+                    let newest = derived.called.entry(series).or_insert(time);
+                    *newest = time.max(*newest);
                 }
             }
         }
@@ -187,6 +202,7 @@ fn fingerprint(call: &ResolvedCall, time: Timestamp) -> u64 {
 }
 
 /// What a call or failure is labelled with.
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct CallLabels<'a> {
     provider: &'a Provider,
     model: Option<&'a str>,

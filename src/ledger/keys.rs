@@ -8,8 +8,11 @@ use crate::usage::Key;
 /// Every known identity and the scope that owns it: 12 bytes each, and a small map of the latest ones.
 #[derive(Debug, Default)]
 pub(super) struct KeyIndex {
+    /// Sorted.
     keys: Vec<u64>,
     owners: Vec<u32>,
+    /// Where the keys with given first bits begin: hashes are spread evenly, so a part of it holds a few.
+    parts: Vec<u32>,
     recent: HashMap<u64, u32, Hashed>,
     /// What isn't stored yet.
     pub(super) fresh: Vec<(Key, ScopeId)>,
@@ -40,13 +43,33 @@ impl std::hash::Hasher for Identity {
 impl KeyIndex {
     /// Recent keys are merged into the sorted ones when there are more than this, and more than a quarter.
     const FEW: usize = 1 << 16;
+    /// How many keys a part holds, about.
+    const PART: usize = 8;
 
     pub(super) fn owner(&self, key: Key) -> Option<ScopeId> {
         if let Some(&owner) = self.recent.get(&key.0) {
             return Some(ScopeId(owner));
         }
-        let at = self.keys.binary_search(&key.0).ok()?;
+        let at = self.place(key.0)?;
         self.owners.get(at).map(|&owner| ScopeId(owner))
+    }
+
+    /// Where a key is among the sorted ones.
+    fn place(&self, key: u64) -> Option<usize> {
+        let part = Self::part(key, self.parts.len());
+        let begin = *self.parts.get(part)? as usize;
+        let end = self
+            .parts
+            .get(part + 1)
+            .map_or(self.keys.len(), |&end| end as usize);
+        let near = self.keys.get(begin..end)?;
+        near.binary_search(&key).ok().map(|at| begin + at)
+    }
+
+    /// The part of `parts` in which a key lies; their number is a power of two.
+    fn part(key: u64, parts: usize) -> usize {
+        let bits = parts.trailing_zeros();
+        key.checked_shr(64 - bits).unwrap_or(0) as usize
     }
 
     pub(super) fn insert(&mut self, key: Key, owner: ScopeId) {
@@ -66,12 +89,12 @@ impl KeyIndex {
     fn settle(&mut self) {
         let mut recent: Vec<(u64, u32)> = self.recent.drain().collect();
         recent.sort_unstable();
-        recent.retain(|&(key, owner)| match self.keys.binary_search(&key) {
-            Ok(at) => {
+        recent.retain(|&(key, owner)| match self.place(key) {
+            Some(at) => {
                 self.owners[at] = owner;
                 false
             }
-            Err(_) => true,
+            None => true,
         });
         // From the back, in place: a second copy of a large index would cost its size in memory.
         let (mut old, mut new) = (self.keys.len(), recent.len());
@@ -89,6 +112,19 @@ impl KeyIndex {
                 (self.keys[to], self.owners[to]) = recent[new];
             }
         }
+        self.divide();
+    }
+
+    fn divide(&mut self) {
+        let parts = (self.keys.len() / Self::PART).next_power_of_two();
+        self.parts.clear();
+        for (at, &key) in self.keys.iter().enumerate() {
+            let part = Self::part(key, parts);
+            while self.parts.len() <= part {
+                self.parts.push(at as u32);
+            }
+        }
+        self.parts.resize(parts, self.keys.len() as u32);
     }
 }
 

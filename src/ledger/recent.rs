@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::LedgerError;
-use super::cells::{Cell, Cells, SeriesId};
+use super::cells::{Cells, SeriesId};
 use super::scope::ScopeId;
 use super::state::State;
 use super::window::Span;
@@ -85,8 +85,8 @@ impl Sums {
             Measure::CostReported | Measure::CostListPrice => Some(&mut self.cost),
             Measure::Tokens(class) => TokenType::ALL
                 .iter()
-                .zip(&mut self.tokens)
-                .find_map(|(&known, sum)| (known == class).then_some(sum)),
+                .position(|&known| known == class)
+                .and_then(|at| self.tokens.get_mut(at)),
             _ => None,
         }
     }
@@ -139,17 +139,20 @@ impl Recent {
     }
 
     fn change(&mut self, cells: &Cells, change: fn(&mut Sum, Sum)) {
-        let recent =
-            |cell: &&Cell| cell.slot >= self.since && cell.series != SeriesId::UNATTRIBUTED;
-        for cell in cells.iter().filter(recent) {
-            let series = self.slots.entry(cell.slot).or_default();
-            let sums = series.entry(cell.series).or_default();
-            if let Some(sum) = sums.of(cell.measure) {
-                let amount = u128::from(cell.amount);
-                change(sum, Sum { amount, cells: 1 });
+        for (slot, id, cells) in cells.groups_since(self.since) {
+            if id == SeriesId::UNATTRIBUTED {
+                continue;
+            }
+            let series = self.slots.entry(slot).or_default();
+            let sums = series.entry(id).or_default();
+            for cell in cells {
+                if let Some(sum) = sums.of(cell.measure) {
+                    let amount = u128::from(cell.amount);
+                    change(sum, Sum { amount, cells: 1 });
+                }
             }
             if sums.is_empty() {
-                series.remove(&cell.series);
+                series.remove(&id);
             }
         }
     }

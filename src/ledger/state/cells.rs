@@ -9,16 +9,12 @@ use crate::usage::{Measure, Slot};
 
 /// `(slot − slot before, series, measures, (code, amount) × measures)*`.
 pub(super) fn encode(cells: &Cells) -> Vec<u8> {
-    let cells: Vec<&Cell> = cells.iter().collect();
-    let mut bytes = Vec::with_capacity(cells.len() * 5);
-    let mut slot = 0;
-    for group in cells.chunk_by(|a, b| (a.slot, a.series) == (b.slot, b.series)) {
-        let Some(head) = group.first() else {
-            continue;
-        };
-        encode_varint(u64::from(head.slot.0 - slot), &mut bytes);
-        slot = head.slot.0;
-        encode_varint(u64::from(head.series.0), &mut bytes);
+    let mut bytes = Vec::with_capacity(cells.iter().len() * 5);
+    let mut before = Slot(0);
+    for (slot, series, group) in cells.groups_since(before) {
+        encode_varint(u64::from(slot.0 - before.0), &mut bytes);
+        before = slot;
+        encode_varint(u64::from(series.0), &mut bytes);
         encode_varint(group.len() as u64, &mut bytes);
         for cell in group {
             encode_varint(u64::from(cell.measure.code()), &mut bytes);
