@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::io::Write;
 use std::path::Path;
 
-use copilot_exporter::stores::{Cursor, Home, Reader, Sink, Source, StoreKind, readers};
+use copilot_exporter::stores::{Cursor, Home, Sink, Source, StoreKind, readers};
 use copilot_exporter::usage::Observation;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 

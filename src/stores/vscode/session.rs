@@ -59,8 +59,10 @@ pub(super) struct Saved {
 impl Session {
     /// A session whose document is known whole.
     pub(super) fn of(document: Lean) -> Self {
-        let mut session = Self::default();
-        session.document = Document(document);
+        let mut session = Self {
+            document: Document(document),
+            ..Self::default()
+        };
         (0..session.requests().len()).for_each(|position| session.look_at(position));
         session
     }
