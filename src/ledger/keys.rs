@@ -41,7 +41,7 @@ impl std::hash::Hasher for Identity {
 }
 
 impl KeyIndex {
-    /// Recent keys are merged into the sorted ones when there are more than this, and more than a quarter.
+    /// Recent keys are merged into the sorted ones when there are more than this, and more than an eighth.
     const FEW: usize = 1 << 16;
     /// How many keys a part holds, about.
     const PART: usize = 8;
@@ -80,7 +80,7 @@ impl KeyIndex {
     /// Takes over a stored key.
     pub(super) fn restore(&mut self, key: Key, owner: ScopeId) {
         self.recent.insert(key.0, owner.0);
-        if self.recent.len() > Self::FEW.max(self.keys.len() / 4) {
+        if self.recent.len() > Self::FEW.max(self.keys.len() / 8) {
             self.settle();
         }
     }

@@ -83,7 +83,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// So many statements are committed at the latest.
-    const MOST_WAITING: usize = 20_000;
+    const MOST_WAITING: usize = 10_000;
 
     /// Opens the ledger in `state_dir`, or one that lives in memory only.
     ///
