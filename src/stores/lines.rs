@@ -17,6 +17,9 @@ use super::{Cursor, Reason, Sink, StoreError};
 pub(crate) const LONGEST_LINE: usize = 64 << 20;
 
 const BUFFER: usize = 256 << 10;
+/// How much memory may stay allocated for the next long line: taking it anew from the system for each costs
+/// more than the line.
+const KEPT: usize = 4 << 20;
 /// How much of a file's beginning, and of what lies just before the position, must still be the same.
 const HEAD: usize = 4096;
 const TAIL: usize = 512;
@@ -243,7 +246,7 @@ impl Lines {
                 self.buffer.resize(self.buffer.len() * 2, 0);
             } else if self.buffer.len() > BUFFER && self.filled < BUFFER / 2 {
                 self.buffer.truncate(BUFFER);
-                self.buffer.shrink_to_fit();
+                self.buffer.shrink_to(KEPT);
             }
         }
         loop {
@@ -286,7 +289,7 @@ impl Drop for Lines {
     fn drop(&mut self) {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.truncate(BUFFER);
-        buffer.shrink_to(BUFFER);
+        buffer.shrink_to(KEPT);
         SPARE.set(buffer);
     }
 }
