@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use tracing::subscriber::NoSubscriber;
 
 use super::{CommandError, Setup, print, progress};
 use crate::cli::StoresArgs;
-use crate::ledger::{Snapshot, StoreStatus};
+use crate::ledger::{Snapshot, StoreStatus, Told};
 use crate::stores::StoreKind;
+
+/// How many problems of one store the table shows.
+const MOST_PROBLEMS: usize = 5;
 
 /// One store, as `--json` prints it.
 #[derive(Debug, Serialize)]
@@ -17,7 +21,9 @@ struct Row<'a> {
     /// `up`, `down` or `absent`.
     state: &'static str,
     files: u64,
-    bytes_read: u64,
+    /// `null` for databases: SQLite reads what it needs.
+    bytes_read: Option<u64>,
+    told: Told,
     /// Statements about calls that another store had told already or better.
     duplicates: u64,
     skipped: &'a BTreeMap<&'static str, u64>,
@@ -28,7 +34,11 @@ struct Row<'a> {
 
 /// Reads everything anew, without a ledger: it shows what is there now.
 pub(super) fn run(setup: &Setup, args: &StoresArgs) -> Result<(), CommandError> {
-    let snapshot = setup.scanner()?.pass(&mut progress::on_terminal());
+    let mut scanner = setup.scanner()?;
+    // What is wrong is told below, store by store.
+    let snapshot = tracing::subscriber::with_default(NoSubscriber::new(), || {
+        scanner.pass(&mut progress::on_terminal())
+    });
     let rows: Vec<Row<'_>> = snapshot
         .stores
         .iter()
@@ -54,7 +64,8 @@ fn row<'a>(snapshot: &Snapshot, kind: StoreKind, status: &'a StoreStatus) -> Row
             None => "absent",
         },
         files: status.files,
-        bytes_read: status.bytes_read,
+        bytes_read: (!kind.is_database()).then_some(status.bytes_read),
+        told: status.told,
         duplicates: snapshot
             .duplicate_observations
             .get(&kind)
@@ -73,15 +84,20 @@ fn row<'a>(snapshot: &Snapshot, kind: StoreKind, status: &'a StoreStatus) -> Row
 
 fn table(rows: &[Row<'_>], snapshot: &Snapshot) -> String {
     let mut text = format!(
-        "{:<22} {:<7} {:>7} {:>12}\n",
-        "STORE", "STATE", "FILES", "BYTES READ"
+        "{:<22} {:<7} {:>7} {:>12}  {}\n",
+        "STORE", "STATE", "FILES", "BYTES READ", "TELLS OF"
     );
     let (found, absent): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.state != "absent");
     for row in found {
+        let bytes = row.bytes_read.map_or("–".to_owned(), |n| n.to_string());
         let _ = writeln!(
             text,
-            "{:<22} {:<7} {:>7} {:>12}",
-            row.store, row.state, row.files, row.bytes_read
+            "{:<22} {:<7} {:>7} {:>12}  {}",
+            row.store,
+            row.state,
+            row.files,
+            bytes,
+            held(row.told)
         );
         for (what, counts) in [
             ("skipped", row.skipped),
@@ -98,8 +114,12 @@ fn table(rows: &[Row<'_>], snapshot: &Snapshot) -> String {
                 row.duplicates
             );
         }
-        for problem in row.problems {
+        for problem in row.problems.iter().take(MOST_PROBLEMS) {
             let _ = writeln!(text, "    problem: {problem}");
+        }
+        let more = row.problems.len().saturating_sub(MOST_PROBLEMS);
+        if more > 0 {
+            let _ = writeln!(text, "    and {more} problems more; --json lists all");
         }
     }
     for row in absent {
@@ -116,6 +136,27 @@ fn table(rows: &[Row<'_>], snapshot: &Snapshot) -> String {
     text
 }
 
+/// What a store says, as counts of its statements: `120 calls, 3 failures`.
+fn held(told: Told) -> String {
+    let counts = [
+        (told.calls, "call"),
+        (told.turns, "turn"),
+        (told.legs, "run"),
+        (told.totals, "running total"),
+        (told.failures, "failure"),
+    ];
+    let some: Vec<String> = counts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{n} {what}{}", if *n == 1 { "" } else { "s" }))
+        .collect();
+    if some.is_empty() {
+        "no calls".to_owned()
+    } else {
+        some.join(", ")
+    }
+}
+
 fn calls(series: &crate::ledger::Series) -> u128 {
     let is_call = |measure| matches!(measure, crate::usage::Measure::Calls(_));
     series
@@ -124,4 +165,40 @@ fn calls(series: &crate::ledger::Series) -> u128 {
         .filter(|&(&measure, _)| is_call(measure))
         .map(|(_, value)| value.amount)
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_tells_what_is_held_and_the_first_problems() {
+        let snapshot = Snapshot::default();
+        let files = StoreStatus {
+            up: Some(false),
+            files: 9,
+            bytes_read: 4_096,
+            told: Told {
+                calls: 120,
+                failures: 1,
+                ..Told::default()
+            },
+            problems: (0..9).map(|n| format!("problem number {n}")).collect(),
+            ..StoreStatus::default()
+        };
+        let database = StoreStatus {
+            up: Some(true),
+            files: 1,
+            ..StoreStatus::default()
+        };
+        let rows = [
+            row(&snapshot, StoreKind::CliEvents, &files),
+            row(&snapshot, StoreKind::CliStore, &database),
+        ];
+        let table = table(&rows, &snapshot);
+        assert!(table.contains("4096  120 calls, 1 failure\n"), "{table}");
+        assert!(table.contains("–  no calls\n"), "{table}");
+        assert_eq!(table.matches("problem number").count(), 5, "{table}");
+        assert!(table.contains("and 4 problems more"), "{table}");
+    }
 }

@@ -2,8 +2,36 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::snapshot::StoreStatus;
 use crate::stores::StoreKind;
+use crate::usage::Fact;
+
+/// How many statements a store made since this process began, by what they are about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Told {
+    pub calls: u64,
+    pub turns: u64,
+    /// Process runs of CLI sessions, one for each model.
+    pub legs: u64,
+    /// Running totals of whole sessions.
+    pub totals: u64,
+    pub failures: u64,
+}
+
+impl Told {
+    pub(super) fn add(&mut self, fact: &Fact) {
+        *match fact {
+            Fact::Call(_) => &mut self.calls,
+            Fact::Turn(_) => &mut self.turns,
+            Fact::Leg(_) => &mut self.legs,
+            Fact::Total(_) => &mut self.totals,
+            Fact::Failure(_) => &mut self.failures,
+            Fact::Session(_) => return,
+        } += 1;
+    }
+}
 
 /// The counters of one store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,6 +40,8 @@ pub(super) struct StoreCounters {
     pub(super) duplicates: u64,
     pub(super) parse_errors: BTreeMap<&'static str, u64>,
     pub(super) skipped: BTreeMap<&'static str, u64>,
+    /// Not durable.
+    pub(super) told: Told,
     /// Changed since they were stored.
     pub(super) dirty: bool,
 }
@@ -52,6 +82,7 @@ impl Counters {
         for (&kind, counters) in &self.0 {
             let status = stores.entry(kind).or_default();
             status.bytes_read = counters.bytes_read;
+            status.told = counters.told;
             status.parse_errors.clone_from(&counters.parse_errors);
             status.skipped.clone_from(&counters.skipped);
         }

@@ -50,6 +50,8 @@ impl Intake<'_> {
 
 impl Sink for Intake<'_> {
     fn observe(&mut self, observation: Observation) {
+        let counters = self.ledger.counters.of(self.kind);
+        counters.told.add(&observation.fact);
         let statement = Statement {
             source: self.source,
             observation,

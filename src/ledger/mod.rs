@@ -42,6 +42,7 @@ use crate::stores::{Cursor, StoreKind};
 use crate::usage::Timestamp;
 
 pub use amounts::Amount;
+pub use counters::Told;
 pub use intake::{Intake, SourceId};
 pub use settings::Settings;
 pub use snapshot::{

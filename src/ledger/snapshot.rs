@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::counters::Told;
 use crate::stores::StoreKind;
 use crate::usage::{Credits, Measure, Project, Provider, Surface, Timestamp, TokenType, Usd};
 
@@ -152,6 +153,8 @@ pub struct StoreStatus {
     pub files: u64,
     pub last_success: Option<Timestamp>,
     pub bytes_read: u64,
+    /// For `stores`: what it said since this process began.
+    pub told: Told,
     pub parse_errors: BTreeMap<&'static str, u64>,
     pub skipped: BTreeMap<&'static str, u64>,
     /// For `stores` and the local page, never for metrics.

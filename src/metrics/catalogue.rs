@@ -149,7 +149,7 @@ catalogue! {
     STORE_LAST_SUCCESS: Own Gauge "copilot_exporter_store_last_success_timestamp_seconds" ["store"] "seconds" "s"
         "Unix time of the last scan that read all files of a store."
     STORE_BYTES_READ: Own Counter "copilot_exporter_store_bytes_read_total" ["store"] "" "{byte}"
-        "Bytes read from the files of a store since the ledger was born."
+        "Bytes read from the files of a store since the ledger was born; absent for databases, of which it isn't known."
     PARSE_ERRORS: Own Counter "copilot_exporter_parse_errors_total" ["store", "reason"] "" "{record}"
         "Records of a store that should have been understood and were not, by reason."
     SKIPPED_RECORDS: Own Counter "copilot_exporter_skipped_records_total" ["store", "reason"] "" "{record}"

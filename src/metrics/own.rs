@@ -129,7 +129,10 @@ fn stores(families: &mut Families, snapshot: &Snapshot) {
     };
     let found = of(|status| status.up.is_some());
     // The ledger keeps what was counted of a store that is gone.
-    let counted = of(|status| status.up.is_some() || status.bytes_read > 0);
+    let counted = of(|status| {
+        let counts = [&status.parse_errors, &status.skipped];
+        status.up.is_some() || status.bytes_read > 0 || counts.iter().any(|c| !c.is_empty())
+    });
     let born = snapshot.epoch;
 
     let each = |value: fn(&StoreStatus) -> Option<f64>| {
@@ -158,6 +161,7 @@ fn stores(families: &mut Families, snapshot: &Snapshot) {
     };
     let bytes = counted
         .iter()
+        .filter(|(kind, _)| !kind.is_database())
         .map(|(kind, status)| labelled([("store", kind.as_str())], status.bytes_read as f64));
     families.counters(&cat::STORE_BYTES_READ, born, bytes);
     families.counters(&cat::PARSE_ERRORS, born, reasons(|s| &s.parse_errors));
@@ -277,7 +281,7 @@ mod tests {
             parse_errors: BTreeMap::from([("shape", 2)]),
             ..StoreStatus::default()
         };
-        snapshot.stores.insert(StoreKind::Desktop, gone);
+        snapshot.stores.insert(StoreKind::Xcode, gone);
         let exporter = Exporter {
             started: Timestamp(5_000),
             ..Exporter::default()
@@ -295,9 +299,6 @@ mod tests {
             assert_eq!(born(name), Some(Timestamp(1_000)), "{name}");
         }
         assert_eq!(born("copilot_exporter_scans_total"), Some(Timestamp(5_000)));
-        assert_eq!(
-            value(&families, "copilot_exporter_store_up", "desktop"),
-            None
-        );
+        assert_eq!(value(&families, "copilot_exporter_store_up", "xcode"), None);
     }
 }

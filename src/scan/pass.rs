@@ -17,6 +17,9 @@ use crate::usage::Timestamp;
 /// What is read between two commits, so that neither memory nor the work lost to a crash grows with a home.
 const COMMIT_BYTES: u64 = 32 << 20;
 
+/// How many problems of one store are logged in one pass.
+const MOST_TOLD: usize = 5;
+
 /// How far a pass is, for people who wait for the first one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Progress {
@@ -259,19 +262,25 @@ impl Scanner {
         })
     }
 
-    /// Logs each problem when it is new, and that it is over when it is.
+    /// Logs each problem when it is new, and that it is over when it is; of many, the first few.
     fn tell(&mut self, found: &BTreeMap<StoreKind, Found>) {
         let mut lasting = BTreeSet::new();
         for (kind, found) in found {
-            for problem in &found.problems {
-                if !self.told.contains(problem) {
-                    tracing::warn!(store = kind.as_str(), "{problem}");
-                }
-                lasting.insert(problem.clone());
+            let store = kind.as_str();
+            let new = found.problems.iter().filter(|p| !self.told.contains(*p));
+            let more = each_of_the_first(new, |problem| tracing::warn!(store, "{problem}"));
+            if more > 0 {
+                tracing::warn!(
+                    store,
+                    "and {more} problems more: `copilot-exporter stores` tells"
+                );
             }
+            lasting.extend(found.problems.iter().cloned());
         }
-        for over in self.told.difference(&lasting) {
-            tracing::info!("no longer: {over}");
+        let over = self.told.difference(&lasting);
+        let more = each_of_the_first(over, |over| tracing::info!("no longer: {over}"));
+        if more > 0 {
+            tracing::info!("and {more} problems less");
         }
         self.told = lasting;
     }
@@ -343,5 +352,34 @@ impl Work<'_> {
                 self.commit_failed = true;
             }
         }
+    }
+}
+
+/// Tells the first few and returns how many are left.
+fn each_of_the_first<'a>(
+    mut problems: impl Iterator<Item = &'a String>,
+    tell: impl Fn(&'a str),
+) -> usize {
+    problems
+        .by_ref()
+        .take(MOST_TOLD)
+        .for_each(|problem| tell(problem));
+    problems.count()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn of_many_problems_the_first_few_are_told() {
+        let problems: Vec<String> = (0..MOST_TOLD + 3).map(|n| n.to_string()).collect();
+        let told = RefCell::new(Vec::new());
+        let tell = |problem: &str| told.borrow_mut().push(problem.to_owned());
+        assert_eq!(each_of_the_first(problems.iter(), tell), 3);
+        assert_eq!(*told.borrow(), problems[..MOST_TOLD]);
+        assert_eq!(each_of_the_first(problems[..2].iter(), |_| {}), 0);
     }
 }

@@ -39,6 +39,11 @@ impl StoreKind {
         Self::Xcode,
     ];
 
+    /// The store is a database: how much of it was read is SQLite's affair and not known.
+    pub fn is_database(self) -> bool {
+        matches!(self, Self::CliStore | Self::Desktop | Self::VsCodeTraces)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::CliEvents => "cli_events",

@@ -199,7 +199,7 @@ pub(super) fn decode_store(bytes: &[u8]) -> Result<StoreCounters, Damaged> {
         duplicates: stored.duplicates,
         parse_errors: reasons(stored.parse_errors),
         skipped: reasons(stored.skipped),
-        dirty: false,
+        ..StoreCounters::default()
     })
 }
 

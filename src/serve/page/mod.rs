@@ -24,6 +24,9 @@ const STYLE: &str = include_str!("style.css");
 /// Rows of a table, before the rest becomes one row.
 const ROWS: usize = 10;
 
+/// How many problems of one store are shown.
+const MOST_PROBLEMS: usize = 5;
+
 /// Nothing is allowed but this very style sheet.
 pub(super) fn content_security_policy() -> &'static str {
     static POLICY: LazyLock<String> = LazyLock::new(|| {
@@ -280,8 +283,13 @@ fn store(html: &mut Html, kind: StoreKind, status: &StoreStatus, local: bool) {
             .raw("</p>");
     }
     if local {
-        for problem in &status.problems {
+        for problem in status.problems.iter().take(MOST_PROBLEMS) {
             html.raw("<p class=\"problem\">").name(problem).raw("</p>");
+        }
+        if let Some(more @ 1..) = status.problems.len().checked_sub(MOST_PROBLEMS) {
+            html.raw("<p class=\"problem\">and ")
+                .text(counted(more as u128, "problem"))
+                .raw(" more: <code>copilot-exporter stores --json</code> lists all.</p>");
         }
         if status.up.is_none() {
             for path in &status.looked_at {
