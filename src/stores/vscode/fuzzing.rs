@@ -69,3 +69,63 @@ pub fn debug_log(bytes: &[u8]) {
         let _ = debug_logs::round(line, "s", false);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    /// Lines as a writer makes them, and what disks make of those.
+    const LINES: [&str; 12] = [
+        r#"{"kind":0,"v":{"sessionId":"s","requests":[{"requestId":"a","completionTokens":5}]}}"#,
+        r#"{"kind":2,"k":["requests"],"v":[{"requestId":"b","modelState":{"value":1}}]}"#,
+        r#"{"kind":2,"k":["requests"],"i":1,"v":[{"requestId":"c","result":{"metadata":{}}}]}"#,
+        r#"{"kind":1,"k":["requests",0,"completionTokens"],"v":9}"#,
+        r#"{"kind":1,"k":["requests",1,"result","metadata","promptTokens"],"v":1e3}"#,
+        r#"{"kind":1,"k":["requests",0,"modelTotals"],"v":[{"model":"m","outputTokens":2}]}"#,
+        r#"{"kind":3,"k":["requests",0]}"#,
+        r#"{"kind":1,"k":["requests"],"v":"text"}"#,
+        r#"{"v":{"requests":{}},"kind":0}"#,
+        r#"{"kind":1,"k":["sessionId"],"v":"\ud800"}"#,
+        "null",
+        "{",
+    ];
+
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        let line = prop_oneof![
+            9 => proptest::sample::select(&LINES[..]).prop_map(|line| line.as_bytes().to_vec()),
+            1 => proptest::collection::vec(any::<u8>(), 0..40),
+        ];
+        let change = (any::<proptest::sample::Index>(), any::<u8>());
+        let lines = proptest::collection::vec(line, 0..20);
+        (lines, proptest::collection::vec(change, 0..3)).prop_map(|(lines, changes)| {
+            let mut text = lines.join(&b'\n');
+            for (at, byte) in changes {
+                if !text.is_empty() {
+                    let at = at.index(text.len());
+                    text[at] = byte;
+                }
+            }
+            text
+        })
+    }
+
+    #[test]
+    fn a_session_keeps_the_id_under_which_its_first_request_was_stated() {
+        let lines = [
+            LINES[0],
+            r#"{"kind":1,"k":["sessionId"],"v":"another"}"#,
+            r#"{"kind":1,"k":["requests",0,"completionTokens"],"v":9}"#,
+        ];
+        super::journal(lines.join("\n").as_bytes());
+        super::journal(lines[1..].join("\n").as_bytes());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_file_holds_it_is_read_the_same_in_two_passes(text in text()) {
+            super::journal(&text);
+            super::transcript(&text);
+            super::debug_log(&text);
+        }
+    }
+}

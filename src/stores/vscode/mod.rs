@@ -3,7 +3,11 @@
 mod agent_traces;
 mod chat_sessions;
 mod debug_logs;
-#[cfg(fuzzing)]
+#[cfg(any(fuzzing, test))]
+#[cfg_attr(
+    not(fuzzing),
+    expect(unreachable_pub, reason = "public for fuzz targets only")
+)]
 pub mod fuzzing;
 mod journal;
 mod layout;

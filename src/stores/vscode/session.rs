@@ -34,6 +34,9 @@ const REQUESTS: &str = "requests";
 #[derive(Debug, Default)]
 pub(super) struct Session {
     document: Document,
+    /// The session's id as it was when the first request was seen; empty: that of the file. It stays, or one
+    /// request could be stated under two ids in two passes.
+    id: Option<String>,
     seen: BTreeMap<RequestId, Request>,
     /// Whose figures changed since they were last stated.
     changed: BTreeSet<RequestId>,
@@ -52,6 +55,8 @@ impl Default for Document {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Saved {
     document: Box<RawValue>,
+    #[serde(default)]
+    id: Option<String>,
     /// Requests of which more was seen than the document says.
     more: Vec<Request>,
 }
@@ -74,6 +79,7 @@ impl Session {
             Ok(document) => Self::of(document),
             Err(_) => Self::default(),
         };
+        session.id = saved.id.or(session.id);
         session.remember(saved.more);
         session.changed.clear();
         session
@@ -100,6 +106,7 @@ impl Session {
             .filter(|(id, best)| now.get(*id) != Some(*best));
         Some(Saved {
             document,
+            id: self.id.clone(),
             more: more.map(|(_, request)| request.clone()).collect(),
         })
     }
@@ -153,11 +160,18 @@ impl Session {
         self.document.0.get(REQUESTS).map_or(&[], Lean::items)
     }
 
+    fn stated_id(&self) -> Option<&str> {
+        self.document.0.get("sessionId").and_then(Lean::text)
+    }
+
     fn look_at(&mut self, position: usize) {
         let request = self.requests().get(position);
         let Some(request) = request.and_then(|request| Request::read(request, position)) else {
             return;
         };
+        if self.id.is_none() {
+            self.id = Some(self.stated_id().unwrap_or_default().to_owned());
+        }
         let id = request.id.clone();
         let known = self.seen.get(&id).cloned();
         let mut best = known.clone().unwrap_or_default();
@@ -178,8 +192,10 @@ impl Session {
         sink: &mut dyn Sink,
     ) {
         let changed = std::mem::take(&mut self.changed);
-        let id = self.document.0.get("sessionId").and_then(Lean::text);
-        let session = id.filter(|id| !id.is_empty()).unwrap_or(stem);
+        let session = match self.id.as_deref().or_else(|| self.stated_id()) {
+            None | Some("") => stem,
+            Some(id) => id,
+        };
         let place = Place {
             session,
             file,
