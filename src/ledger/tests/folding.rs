@@ -86,3 +86,17 @@ fn a_call_stamped_in_the_far_future_makes_nothing_old() {
     book.publish();
     assert_eq!(statements(&book), 2);
 }
+
+#[test]
+fn edge_062_a_store_whose_rows_are_all_old_gives_the_same_in_every_pass() {
+    let rows = || ["1", "2", "3"].map(|id| old(id, 91));
+    let mut book = Book::on_disk();
+    let first = published(&book.pass(rows()));
+    for hours in [1, 25, 49] {
+        book.later(hours * 60 * MINUTE);
+        assert_eq!(published(&book.pass(rows())), first);
+    }
+    book = book.restart();
+    assert_eq!(published(&book.pass(rows())), first);
+    assert_eq!(truth(&book.ledger, INPUT), 300);
+}

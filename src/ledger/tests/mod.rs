@@ -18,8 +18,8 @@ use super::{Ledger, LedgerError, ScanStatus, Settings, Snapshot};
 use crate::config::Config;
 use crate::stores::{Cursor, Sink, StoreKind};
 use crate::usage::{
-    CallFact, Credits, Evidence, Fact, Initiator, Key, Measure, Observation, Project, ProjectHint,
-    ProjectRank, SessionFact, Surface, Timestamp, TokenType, Tokens,
+    CallFact, Credits, Evidence, Fact, Initiator, Key, LegFact, Measure, Observation, Project,
+    ProjectHint, ProjectRank, SessionFact, Surface, Timestamp, TokenType, Tokens,
 };
 
 const SECOND: i64 = 1_000;

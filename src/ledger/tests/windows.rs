@@ -38,6 +38,53 @@ fn windows_are_by_the_time_of_the_call() {
 }
 
 #[test]
+fn edge_096_an_aggregate_inside_a_window_hides_no_call_of_it() {
+    let row = |id: &str, time: &str| {
+        call_with("s", id, |call| {
+            call.evidence = Evidence::StoreRow;
+            call.keys.clear();
+            call.time = Some(at(time));
+        })
+    };
+    // A run from yesterday to noon that knows one call more than the rows do.
+    let leg = LegFact {
+        from: None,
+        resumed: None,
+        to: at("2026-11-18T11:00:00Z"),
+        compacted: None,
+        model: Some("gpt-5.4".to_owned()),
+        provider: None,
+        calls: 4,
+        tokens: Tokens::default()
+            .with(TokenType::Input, Some(450))
+            .with(TokenType::CacheRead, Some(0))
+            .with(TokenType::CacheWrite, Some(0))
+            .with(TokenType::Output, Some(45)),
+        credits: None,
+        premium: None,
+    };
+    let leg = Observation {
+        fact: Fact::Leg(leg),
+        ..row("leg", "2026-11-18T11:00:00Z")
+    };
+    let mut book = Book::in_memory();
+    let snapshot = book.pass([
+        row("1", "2026-11-17T09:00:00Z"),
+        row("2", "2026-11-18T09:00:00Z"),
+        row("3", "2026-11-18T10:00:00Z"),
+        leg,
+    ]);
+    assert_eq!(calls_in(&snapshot, Window::Today), 3);
+    assert_eq!(calls_in(&snapshot, Window::Week), 4);
+    let today = snapshot
+        .windows
+        .iter()
+        .find(|of| of.window == Window::Today);
+    assert_eq!(today.unwrap().tokens[&TokenType::Input], 350);
+    assert_eq!(sum(&snapshot, INPUT), 450);
+}
+
+#[test]
 fn a_clock_that_is_set_back_finds_its_windows_again() {
     let mut book = Book::in_memory();
     book.pass([call("s", "1")]);

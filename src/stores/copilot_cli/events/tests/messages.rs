@@ -110,7 +110,7 @@ fn edge_013_messages_without_message_id_are_two_calls() {
 }
 
 #[test]
-fn edge_016_sub_agents_nest() {
+fn edge_016_and_017_sub_agents_nest_and_their_totals_repeat_calls() {
     let agent = |id: &str, kind: &str, call: &str| {
         let data = format!(r#"{{"toolCallId":"{call}","totalTokens":7000}}"#);
         event(id, "01T09:00:00.000Z", kind, &data)
@@ -133,7 +133,7 @@ fn edge_016_sub_agents_nest() {
     let initiators: Vec<_> = kept.calls().iter().map(|call| call.initiator).collect();
     let sub = Initiator::Subagent;
     assert_eq!(initiators, [sub, sub, sub, Initiator::Unknown]);
-    // Edge case 17: the total of a sub-agent repeats its calls.
+    // Not the 7,000 of `totalTokens`.
     assert_eq!(outputs(&kept), [Some(5); 4]);
 }
 
