@@ -171,7 +171,8 @@ impl Catalogue {
         if is_new {
             tracing::warn!(
                 "no price of the model {model:?} is known: its calls are counted as unpriced. Give it one under \
-                 [[prices]] in the config, or say under [model_aliases] which model it is",
+                 [[prices]] in the config, or say under [model_aliases] which model it is: that holds for calls \
+                 from then on",
                 model = model.as_str(),
             );
         }

@@ -80,10 +80,12 @@ pub(super) fn canonical(name: &str, known: impl Fn(&str) -> Option<ModelId>) -> 
     if names_no_model(unplaced) {
         return ModelId::unknown();
     }
-    place(&cleaned, known).unwrap_or_else(|| ModelId::new(unplaced))
+    place(&cleaned, &known)
+        .or_else(|| place(unplaced, &known))
+        .unwrap_or_else(|| ModelId::new(unplaced))
 }
 
-fn place(cleaned: &str, known: impl Fn(&str) -> Option<ModelId>) -> Option<ModelId> {
+fn place(cleaned: &str, known: &impl Fn(&str) -> Option<ModelId>) -> Option<ModelId> {
     let as_seen = known(cleaned);
     if as_seen.is_some() {
         return as_seen;

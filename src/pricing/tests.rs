@@ -68,6 +68,7 @@ fn names_of_the_format_page() {
         ("oswe-vscode-prime", "oswe-vscode-prime"),
         ("copilot/oswe-vscode-prime", "oswe-vscode-prime"),
         ("copilot/copilot/ new", "new"),
+        ("copilot/copilot/@", "unknown"),
         ("mai-code-1-flash-picker", "mai-code-1-flash"),
         ("MAI-Code-1-Flash-internal", "mai-code-1-flash"),
         ("  O3 ", "o3"),

@@ -210,11 +210,13 @@ fn footer(report: &Report, unattributed: Credits, out: &mut impl Write) -> io::R
     }
     if let Some(calls) = amount(Measure::UnpricedCalls) {
         let calls = counted(calls, "call");
-        let text = format!(
-            "{calls} in no cost: the model's price or the call's tokens are unknown; [[prices]] can give a price"
-        );
+        let text =
+            format!("{calls} in no cost: the model's price or the call's tokens are unknown");
         line("unpriced", text)?;
         line("", models(report))?;
+        let text =
+            "[[prices]] prices calls from then on; report --no-state prices all of them anew";
+        line("", text.to_owned())?;
     }
     let guessed = estimated(total);
     if guessed > 0 {
