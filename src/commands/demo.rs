@@ -41,7 +41,10 @@ fn run_in(folder: &Path, common: &CommonArgs, args: &DemoArgs) -> Result<(), Com
     let config = folder.join("config.toml");
     fs::write(&config, configuration(&team)).map_err(|error| failed(&error))?;
     let setup = Setup::load(source(&config, folder, common, &args.serve), false)?;
-    tracing::info!("a made-up team of {} works", folder.display());
+    tracing::info!(
+        "a made-up team works in {}; your own data stays untouched",
+        folder.display()
+    );
 
     let (stop, stopped) = mpsc::channel::<()>();
     let work = move || {

@@ -67,7 +67,8 @@ impl Team {
     /// # Errors
     /// The homes can't be written.
     pub fn catch_up(&mut self, now: Timestamp) -> io::Result<usize> {
-        while self.next_day * DAY <= now.0 {
+        // A day ahead: east of UTC, tomorrow's work begins today.
+        while (self.next_day - 1) * DAY <= now.0 {
             let day = self.next_day;
             self.next_day += 1;
             let steps = TEAM

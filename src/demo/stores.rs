@@ -225,6 +225,8 @@ fn usage_record(step: &Step, call: &Call) -> Value {
     });
     if let (Some(usage), Value::Object(charged)) = (usage.as_object_mut(), charged) {
         usage.extend(charged);
+        // What the client doesn't know it leaves out.
+        usage.retain(|_, value| !value.is_null());
     }
     json!({
         "type": "session.usage_record",

@@ -2,6 +2,9 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::*;
+use crate::config::Config;
+use crate::ledger::{Ledger, Settings};
+use crate::scan::Scanner;
 
 /// Tuesday, 1 December 2026, 15:00 UTC.
 const NOW: Timestamp = Timestamp(1_796_137_200_000);
@@ -62,6 +65,34 @@ fn what_was_written_in_steps_is_what_is_written_at_once() {
             .collect()
     };
     assert_eq!(read(slowly.path()), read(at_once.path()));
+}
+
+#[test]
+fn work_is_written_when_it_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    // Hours in which those far east of UTC have begun their next day.
+    let midnight = (NOW.0.div_euclid(DAY) + 1) * DAY;
+    let mut team = Team::settle(folder.path(), Timestamp(midnight - HOUR), 1).unwrap();
+    let before = team.catch_up(Timestamp(midnight - 1)).unwrap();
+    let at_midnight = team.catch_up(Timestamp(midnight + 1_000)).unwrap();
+    assert!(before > 10 && at_midnight < 5, "{before}, {at_midnight}");
+}
+
+#[test]
+fn the_exporter_understands_every_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let team = Team::settle(folder.path(), NOW, 2).unwrap();
+    let config = Config {
+        homes: vec![team.homes()],
+        ..Config::default()
+    };
+    let ledger = Ledger::open(None, Settings::new(&config).unwrap(), NOW).unwrap();
+    let mut scanner = Scanner::new(&config, ledger);
+    let snapshot = scanner.pass(&mut |_| {});
+    for (store, status) in &snapshot.stores {
+        assert!(status.parse_errors.is_empty(), "{store:?}: {status:?}");
+    }
+    assert!(snapshot.series.len() > 20);
 }
 
 #[test]
