@@ -91,6 +91,7 @@ fn defaults_are_the_codes() {
             "max_projects",
             config.max_projects.to_string(),
         ),
+        ("Where to look", "tool_calls", config.tool_calls.to_string()),
         (
             "`[scan]`",
             "interval_seconds",

@@ -315,3 +315,45 @@ fn edge_214_two_homes_with_a_copied_session() {
         assert_eq!(sums(&text), truth.held, "{name}");
     }
 }
+
+/// The requests of messages against what was then executed, which the logs tell apart.
+#[test]
+fn tool_calls_are_those_that_were_executed() {
+    let config = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&config, "tool_calls = true\n").unwrap();
+    let mut all = 0;
+    for (name, truth) in scenarios() {
+        let home = scenario(&name);
+        let mut executed = BTreeMap::<String, u64>::new();
+        for session in fs::read_dir(home.path().join(".copilot/session-state")).unwrap() {
+            let log = fs::read_to_string(session.unwrap().path().join("events.jsonl"));
+            for line in log.unwrap_or_default().lines() {
+                let event: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+                if event["type"] == "tool.execution_start" {
+                    let tool = event["data"]["toolName"].as_str().unwrap();
+                    *executed.entry(tool.to_owned()).or_default() += 1;
+                }
+            }
+        }
+        let output = Command::new(PROGRAM)
+            .args(["once", "--no-state", "--home"])
+            .arg(home.path())
+            .arg("--config")
+            .arg(config.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let mut found = BTreeMap::<String, u64>::new();
+        for (labels, value) in samples(&text, "copilot_tool_calls_total") {
+            *found.entry(labels["tool"].to_owned()).or_default() += value;
+        }
+        if name == "subagents" {
+            // The client itself fetched a background agent's answer; no model asked for that.
+            *executed.get_mut("read_agent").unwrap() -= 1;
+        }
+        all += found.values().sum::<u64>();
+        assert_eq!(found, executed, "{name}");
+        assert_eq!(sums(&text), truth.held, "{name}: nothing else changes");
+    }
+    assert!(all > 30, "{all}");
+}

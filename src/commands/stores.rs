@@ -144,6 +144,7 @@ fn held(told: Told) -> String {
         (told.legs, "run"),
         (told.totals, "running total"),
         (told.failures, "failure"),
+        (told.tool_calls, "tool call"),
     ];
     let some: Vec<String> = counts
         .iter()

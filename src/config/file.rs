@@ -27,6 +27,8 @@ pub struct Config {
     pub privacy: PrivacyConfig,
     /// How many projects get series of their own; the others are counted as `__other__`.
     pub max_projects: usize,
+    /// Count tool calls, too (`copilot_tool_calls_total`): those that are read from then on.
+    pub tool_calls: bool,
     pub plan: PlanConfig,
     pub budgets: Vec<Budget>,
     /// Own prices, before the shipped ones.
@@ -49,6 +51,7 @@ impl Default for Config {
             labels: BTreeMap::new(),
             privacy: PrivacyConfig::default(),
             max_projects: 200,
+            tool_calls: false,
             plan: PlanConfig::default(),
             budgets: Vec::new(),
             prices: Vec::new(),

@@ -18,6 +18,7 @@ pub struct Told {
     /// Running totals of whole sessions.
     pub totals: u64,
     pub failures: u64,
+    pub tool_calls: u64,
 }
 
 impl Told {
@@ -28,6 +29,7 @@ impl Told {
             Fact::Leg(_) => &mut self.legs,
             Fact::Total(_) => &mut self.totals,
             Fact::Failure(_) => &mut self.failures,
+            Fact::Tool(_) => &mut self.tool_calls,
             Fact::Session(_) => return,
         } += 1;
     }

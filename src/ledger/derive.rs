@@ -10,7 +10,7 @@ use super::cells::{Cell, Cells, SeriesId};
 use super::charge::{self, Charge};
 use super::intake::SourceId;
 use super::labels::{LabelSets, Labels, Register};
-use super::reconcile::{self, Resolution, ResolvedCall, ResolvedFailure};
+use super::reconcile::{self, Resolution, ResolvedCall, ResolvedFailure, ResolvedTool};
 use super::scope::{Scope, ScopeId, Statement};
 use super::settings::Settings;
 use crate::pricing::ModelId;
@@ -108,6 +108,15 @@ impl Deriver<'_> {
                 amount: 1,
             });
         }
+        for tool in &resolution.tools {
+            let time = tool.time.unwrap_or(scope.first_seen);
+            cells.push(Cell {
+                slot: time.slot(),
+                series: self.series(scope, tool.labels()),
+                measure: Measure::ToolCalls(tool.tool),
+                amount: 1,
+            });
+        }
         let counted_before = scope
             .base
             .iter()
@@ -201,7 +210,7 @@ fn fingerprint(call: &ResolvedCall, time: Timestamp) -> u64 {
     hash.digest()
 }
 
-/// What a call or failure is labelled with.
+/// What a call, failure or tool call is labelled with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct CallLabels<'a> {
     provider: &'a Provider,
@@ -211,6 +220,17 @@ struct CallLabels<'a> {
 }
 
 impl ResolvedCall {
+    fn labels(&self) -> CallLabels<'_> {
+        CallLabels {
+            provider: &self.provider,
+            model: self.model.as_deref(),
+            project: &self.project,
+            surface: self.surface,
+        }
+    }
+}
+
+impl ResolvedTool {
     fn labels(&self) -> CallLabels<'_> {
         CallLabels {
             provider: &self.provider,

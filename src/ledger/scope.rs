@@ -117,6 +117,7 @@ pub(super) fn time_of(fact: &Fact) -> Option<Timestamp> {
         Fact::Total(total) => total.time,
         Fact::Failure(failure) => failure.time,
         Fact::Session(session) => session.started,
+        Fact::Tool(tool) => tool.time,
     }
 }
 
@@ -126,7 +127,8 @@ pub(super) fn keys_of(fact: &Fact) -> &[Key] {
         Fact::Call(call) => &call.keys,
         Fact::Turn(turn) => &turn.keys,
         Fact::Failure(failure) => &failure.keys,
-        Fact::Leg(_) | Fact::Total(_) | Fact::Session(_) => &[],
+        // Ids of tool calls repeat over sessions, so they join none.
+        Fact::Leg(_) | Fact::Total(_) | Fact::Session(_) | Fact::Tool(_) => &[],
     }
 }
 
@@ -157,7 +159,7 @@ fn fullness(fact: &Fact) -> (Option<Evidence>, usize, u64) {
         ),
         Fact::Leg(leg) => (None, leg.tokens, leg.credits, 0),
         Fact::Total(total) => (None, total.tokens, total.credits, 0),
-        Fact::Failure(_) => (None, Tokens::default(), None, 0),
+        Fact::Failure(_) | Fact::Tool(_) => (None, Tokens::default(), None, 0),
         Fact::Session(session) => (
             None,
             Tokens::default(),

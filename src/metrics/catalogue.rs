@@ -107,6 +107,8 @@ catalogue! {
         "Model calls of which a store tells only some token classes, so that copilot_tokens_total is a lower bound."
     CALL_FAILURES: Usage Counter "copilot_call_failures_total" ["reason"] "" "{call}"
         "Requests to a model that failed and were not billed, by reason; they are not in copilot_calls_total."
+    TOOL_CALLS: Usage Counter "copilot_tool_calls_total" ["tool"] "" "{call}"
+        "Tool calls that models asked for, by tool, where a store tells them; only with tool_calls in the config. Tools that clients don't bring along are mcp or other."
     CALL_DURATION: Usage Histogram "copilot_call_duration_seconds" [] "seconds" "s"
         "Duration of model calls from request to end of reply, of the calls whose store tells it."
     TIME_TO_FIRST_TOKEN: Usage Histogram "copilot_time_to_first_token_seconds" [] "seconds" "s"

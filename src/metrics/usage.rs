@@ -77,6 +77,7 @@ fn place(measure: Measure) -> Option<Place> {
         Measure::UnpricedCalls => (cat::UNPRICED_CALLS, None, 1.0),
         Measure::PartialCalls => (cat::PARTIAL_CALLS, None, 1.0),
         Measure::Failures(why) => (cat::CALL_FAILURES, Some(("reason", why.as_str())), 1.0),
+        Measure::ToolCalls(tool) => (cat::TOOL_CALLS, Some(("tool", tool.as_str())), 1.0),
         Measure::Sessions => (cat::SESSIONS, None, 1.0),
         Measure::Bucket(..) | Measure::HistogramSum(_) => return None,
     };

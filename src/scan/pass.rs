@@ -44,11 +44,12 @@ pub struct Scanner {
     places: BTreeSet<PathBuf>,
 }
 
-/// Places that only the config names.
+/// What only the config says of homes.
 #[derive(Debug, Clone, Default)]
 struct Extra {
     vscode_user_data_dirs: Vec<PathBuf>,
     otel_files: Vec<PathBuf>,
+    tool_calls: bool,
 }
 
 struct Failure {
@@ -98,6 +99,7 @@ impl Scanner {
         self.extra = Extra {
             vscode_user_data_dirs: config.vscode_user_data_dirs.clone(),
             otel_files: config.otel_files.clone(),
+            tool_calls: config.tool_calls,
         };
     }
 
@@ -164,6 +166,7 @@ impl Scanner {
             home.vscode_user_data_dirs
                 .clone_from(&self.extra.vscode_user_data_dirs);
             home.otel_files.clone_from(&self.extra.otel_files);
+            home.tool_calls = self.extra.tool_calls;
         }
         homes
     }

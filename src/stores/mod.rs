@@ -11,6 +11,7 @@ mod registry;
 mod sqlite;
 #[cfg(test)]
 mod testing;
+mod tool_requests;
 mod visual_studio;
 mod vscode;
 mod xcode;
@@ -44,6 +45,8 @@ pub struct Home {
     pub vscode_user_data_dirs: Vec<PathBuf>,
     /// Further OTel files, from the config.
     pub otel_files: Vec<PathBuf>,
+    /// Tool calls are wanted, from the config; else readers leave them unread.
+    pub tool_calls: bool,
 }
 
 impl Home {

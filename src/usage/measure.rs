@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Initiator, TokenType};
+use super::{Initiator, TokenType, Tool};
 
 /// Why a call failed; a closed set, since it is a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -99,6 +99,7 @@ pub enum Measure {
     /// Calls of which some token class is unknown.
     PartialCalls,
     Failures(FailureReason),
+    ToolCalls(Tool),
     Sessions,
     /// Calls by time, in the bucket `Histogram::bucket` (not cumulative).
     Bucket(Histogram, u8),

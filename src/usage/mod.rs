@@ -8,13 +8,16 @@ mod money;
 mod observation;
 mod time;
 mod tokens;
+mod tool;
 
 pub use key::Key;
 pub use labels::{Initiator, Project, ProjectHint, ProjectRank, Provider, Surface};
 pub use measure::{FailureReason, Histogram, Measure, Measures};
 pub use money::{Credits, PremiumRequests, Usd};
 pub use observation::{
-    CallFact, Evidence, Fact, FailureFact, LegFact, Observation, SessionFact, TotalFact, TurnFact,
+    CallFact, Evidence, Fact, FailureFact, LegFact, Observation, SessionFact, ToolFact, TotalFact,
+    TurnFact,
 };
 pub use time::{Slot, Timestamp};
 pub use tokens::{GrossInput, TokenType, Tokens};
+pub use tool::Tool;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Credits, FailureReason, Initiator, Key, PremiumRequests, ProjectHint, Provider, Surface,
-    Timestamp, Tokens,
+    Timestamp, Tokens, Tool,
 };
 
 /// How good a statement about a call is; a later variant is better (design, "One call counts once").
@@ -76,6 +76,7 @@ pub enum Fact {
     Total(TotalFact),
     Failure(FailureFact),
     Session(SessionFact),
+    Tool(ToolFact),
 }
 
 /// One model call.
@@ -182,6 +183,16 @@ pub struct FailureFact {
     pub provider: Option<Provider>,
     pub reason: FailureReason,
     pub project: Option<ProjectHint>,
+}
+
+/// A tool call that a model asked for, identified by the statement's `id`. It is no model call, and costs
+/// nothing by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolFact {
+    pub time: Option<Timestamp>,
+    /// The model that asked for it.
+    pub model: Option<String>,
+    pub tool: Tool,
 }
 
 /// What a store knows of a session as a whole. Counts nothing by itself.

@@ -2,7 +2,7 @@
 
 use crate::usage::{
     CallFact, Evidence, Fact, FailureFact, Key, LegFact, Observation, SessionFact, Surface,
-    Timestamp, TotalFact, TurnFact,
+    Timestamp, ToolFact, TotalFact, TurnFact,
 };
 
 use super::model::{Model, Models};
@@ -45,6 +45,7 @@ pub(super) struct Facts<'a> {
     pub(super) totals: Vec<Stated<'a, TotalFact>>,
     pub(super) failures: Vec<Stated<'a, FailureFact>>,
     pub(super) sessions: Vec<Stated<'a, SessionFact>>,
+    pub(super) tools: Vec<Stated<'a, ToolFact>>,
 }
 
 impl<'a> Facts<'a> {
@@ -60,6 +61,7 @@ impl<'a> Facts<'a> {
         sort_by_time(&mut facts.totals, |fact| fact.time);
         sort_by_time(&mut facts.failures, |fact| fact.time);
         sort_by_time(&mut facts.sessions, |fact| fact.started);
+        sort_by_time(&mut facts.tools, |fact| fact.time);
         facts
     }
 
@@ -71,6 +73,7 @@ impl<'a> Facts<'a> {
             Fact::Total(fact) => &fact.model,
             Fact::Failure(fact) => &fact.model,
             Fact::Session(fact) => &fact.model,
+            Fact::Tool(fact) => &fact.model,
         };
         let model = named.as_deref().map(|name| models.of(name));
         match &observation.fact {
@@ -80,6 +83,7 @@ impl<'a> Facts<'a> {
             Fact::Total(fact) => self.totals.push(Stated::new(observation, model, fact)),
             Fact::Failure(fact) => self.failures.push(Stated::new(observation, model, fact)),
             Fact::Session(fact) => self.sessions.push(Stated::new(observation, model, fact)),
+            Fact::Tool(fact) => self.tools.push(Stated::new(observation, model, fact)),
         }
     }
 
@@ -106,6 +110,7 @@ impl<'a> Facts<'a> {
         }
         let before = self.calls.len() + self.turns.len();
         self.turns.clear();
+        self.tools.retain(|tool| is_cli(tool.surface));
         self.calls.retain(|call| {
             let evidence = call.fact.evidence;
             evidence == Evidence::Message || evidence > Evidence::TranscriptUsage

@@ -14,6 +14,7 @@ mod rollups;
 mod rows;
 mod rules;
 mod session;
+mod tools;
 mod totals;
 mod turns;
 
@@ -22,7 +23,7 @@ use session::Labels;
 
 use crate::usage::{
     Credits, FailureReason, Initiator, Observation, PremiumRequests, Project, Provider, Surface,
-    Timestamp, Tokens,
+    Timestamp, Tokens, Tool,
 };
 
 /// A call as it is counted, or the remainder of an aggregate that nobody knows call by call.
@@ -62,11 +63,23 @@ pub struct ResolvedFailure {
     pub reason: FailureReason,
 }
 
+/// A tool call, whoever tells of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResolvedTool {
+    pub time: Option<Timestamp>,
+    pub model: Option<String>,
+    pub provider: Provider,
+    pub surface: Surface,
+    pub project: Project,
+    pub tool: Tool,
+}
+
 /// What the statements about one scope amount to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Resolution {
     pub calls: Vec<ResolvedCall>,
     pub failures: Vec<ResolvedFailure>,
+    pub tools: Vec<ResolvedTool>,
     /// Real spend of no known model.
     pub unattributed: Credits,
     /// Statements that spoke of a call which a better one had told already.
@@ -89,6 +102,7 @@ pub fn reconcile(observations: &[Observation]) -> Resolution {
     Resolution {
         unattributed: totals::unattributed(&facts.totals, &calls, &labels),
         failures: failures::resolve(&facts.failures, &labels),
+        tools: tools::resolve(&facts.tools, &labels),
         duplicates: (mirrors + joined) as u64 + replaced,
         calls: calls.iter().map(|call| labels.resolved(call)).collect(),
     }

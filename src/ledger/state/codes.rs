@@ -3,7 +3,7 @@
 use crate::ledger::labels::Kind;
 use crate::stores::StoreKind;
 use crate::usage::{
-    Evidence, FailureReason, Histogram, Initiator, Measure, ProjectRank, Surface, TokenType,
+    Evidence, FailureReason, Histogram, Initiator, Measure, ProjectRank, Surface, TokenType, Tool,
 };
 
 /// A value with a stable number.
@@ -85,6 +85,10 @@ codes!(StoreKind:
     Xcode = 13,
 );
 
+/// Tools have 1,024 numbers from here on; other measures have 32 for each kind.
+const FIRST_TOOL: u32 = 1_024;
+const TOOLS: u32 = 1_024;
+
 /// A measure's number is that of its kind, in steps of 32, plus that of its label.
 impl Code for Measure {
     fn code(self) -> u32 {
@@ -104,11 +108,15 @@ impl Code for Measure {
             Self::HistogramSum(histogram) => (12, histogram.code()),
             Self::Bucket(Histogram::Duration, bucket) => (13, u32::from(bucket)),
             Self::Bucket(Histogram::TimeToFirstToken, bucket) => (14, u32::from(bucket)),
+            Self::ToolCalls(tool) => return FIRST_TOOL + tool.number(),
         };
         kind * 32 + label
     }
 
     fn of(code: u32) -> Option<Self> {
+        if (FIRST_TOOL..FIRST_TOOL + TOOLS).contains(&code) {
+            return Tool::numbered(code - FIRST_TOOL).map(Self::ToolCalls);
+        }
         let label = code % 32;
         let bucket = || {
             u8::try_from(label)
@@ -161,6 +169,7 @@ mod tests {
             (Measure::HistogramSum(Histogram::TimeToFirstToken), 385),
             (Measure::Bucket(Histogram::Duration, 0), 416),
             (Measure::Bucket(Histogram::TimeToFirstToken, 11), 459),
+            (Measure::ToolCalls(Tool::MCP), 1_025),
         ] {
             assert_eq!(measure.code(), code, "{measure:?}");
         }
@@ -169,7 +178,7 @@ mod tests {
     #[test]
     fn every_number_leads_back() {
         let mut known = 0;
-        for code in 0..1_000 {
+        for code in 0..1_024 {
             if let Some(measure) = Measure::of(code) {
                 assert_eq!(measure.code(), code);
                 known += 1;

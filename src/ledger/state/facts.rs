@@ -4,14 +4,14 @@ use super::Damaged;
 use super::codes::Code;
 use super::messages::{
     StoredCall, StoredFact, StoredFailure, StoredHint, StoredLeg, StoredModelProvider,
-    StoredModelTokens, StoredProvider, StoredSession, StoredStatement, StoredTokens, StoredTotal,
-    StoredTurn,
+    StoredModelTokens, StoredProvider, StoredSession, StoredStatement, StoredTokens, StoredTool,
+    StoredTotal, StoredTurn,
 };
 use super::texts::{self, Texts};
 use crate::usage::{
     CallFact, Credits, Evidence, Fact, FailureFact, FailureReason, Initiator, Key, LegFact,
     Observation, PremiumRequests, Project, ProjectHint, ProjectRank, Provider, SessionFact,
-    Surface, Timestamp, TokenType, Tokens, TotalFact, TurnFact,
+    Surface, Timestamp, TokenType, Tokens, Tool, ToolFact, TotalFact, TurnFact,
 };
 
 impl StoredStatement {
@@ -65,6 +65,11 @@ impl Encoder<'_> {
                 provider: self.provider(failure.provider.as_ref()),
                 reason: failure.reason.code(),
                 project: self.hint(failure.project.as_ref()),
+            }),
+            Fact::Tool(tool) => StoredFact::Tool(StoredTool {
+                time: millis(tool.time),
+                model: self.text(tool.model.as_ref()),
+                tool: tool.tool.number(),
             }),
             Fact::Session(session) => StoredFact::Session(StoredSession {
                 started: millis(session.started),
@@ -194,6 +199,11 @@ impl Decoder<'_> {
                 project: self.hint(failure.project.as_ref())?,
             }),
             StoredFact::Session(session) => Fact::Session(self.session(session)?),
+            StoredFact::Tool(tool) => Fact::Tool(ToolFact {
+                time: tool.time.map(Timestamp),
+                model: self.text(tool.model)?,
+                tool: Tool::numbered(tool.tool).ok_or(Damaged)?,
+            }),
         })
     }
 

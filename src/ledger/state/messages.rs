@@ -14,7 +14,7 @@ pub(super) struct StoredStatement {
     /// Set if it differs from the name of the scope that the statement is kept in.
     #[prost(uint32, tag = "4")]
     pub(super) scope: u32,
-    #[prost(oneof = "StoredFact", tags = "5, 6, 7, 8, 9, 10")]
+    #[prost(oneof = "StoredFact", tags = "5, 6, 7, 8, 9, 10, 11")]
     pub(super) fact: Option<StoredFact>,
 }
 
@@ -32,6 +32,18 @@ pub(super) enum StoredFact {
     Failure(StoredFailure),
     #[prost(message, tag = "10")]
     Session(StoredSession),
+    #[prost(message, tag = "11")]
+    Tool(StoredTool),
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct StoredTool {
+    #[prost(int64, optional, tag = "1")]
+    pub(super) time: Option<i64>,
+    #[prost(uint32, tag = "2")]
+    pub(super) model: u32,
+    #[prost(uint32, tag = "3")]
+    pub(super) tool: u32,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

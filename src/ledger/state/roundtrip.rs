@@ -12,7 +12,8 @@ use crate::ledger::scope::{Scope, Statement};
 use crate::usage::{
     CallFact, Credits, Evidence, Fact, FailureFact, FailureReason, Initiator, Key, LegFact,
     Measure, Observation, PremiumRequests, Project, ProjectHint, ProjectRank, Provider,
-    SessionFact, Slot, Surface, Timestamp, TokenType, Tokens, TotalFact, TurnFact, Usd,
+    SessionFact, Slot, Surface, Timestamp, TokenType, Tokens, Tool, ToolFact, TotalFact, TurnFact,
+    Usd,
 };
 
 fn coded<T: Code + Clone + std::fmt::Debug>(codes: u32) -> impl Strategy<Value = T> {
@@ -134,8 +135,17 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn tool()(
+        (time, model, tool) in (of(time()), of(text()), any::<u32>()),
+    ) -> Fact {
+        let tool = Tool::numbered(tool % 100).unwrap_or(Tool::OTHER);
+        Fact::Tool(ToolFact { time, model, tool })
+    }
+}
+
 fn fact() -> impl Strategy<Value = Fact> {
-    prop_oneof![call(), turn(), leg(), total(), failure(), session()]
+    prop_oneof![call(), turn(), leg(), total(), failure(), session(), tool()]
 }
 
 prop_compose! {

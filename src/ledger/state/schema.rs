@@ -6,7 +6,7 @@ use rusqlite::Connection;
 const APPLICATION: i32 = 0x436f_704c;
 
 /// One step a released schema. A file of version `n` has had the first `n` of them.
-const STEPS: [&str; 1] = [
+const STEPS: [&str; 2] = [
     "
     CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
     CREATE TABLE sources (id INTEGER PRIMARY KEY, stamp BLOB NOT NULL, cursor BLOB NOT NULL);
@@ -19,6 +19,8 @@ const STEPS: [&str; 1] = [
     CREATE TABLE names (kind INTEGER NOT NULL, name INTEGER NOT NULL, own INTEGER NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID;
     CREATE TABLE stores (kind INTEGER PRIMARY KEY, counters BLOB NOT NULL);
     ",
+    // Statements about tool calls, and counters of them, which programs of version 1 can't read.
+    "",
 ];
 
 /// The version that this program writes.

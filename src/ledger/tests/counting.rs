@@ -200,3 +200,43 @@ fn store_counters_are_durable() {
     assert_eq!(status.skipped["empty"], 1);
     assert_eq!(status.bytes_read, 7);
 }
+
+/// A message of `session` asks for a tool.
+fn asks(session: &str, id: &str, tool: &str) -> Observation {
+    Observation {
+        id: Key::of("tool request", &[id]),
+        fact: Fact::Tool(ToolFact {
+            time: Some(start()),
+            model: Some("gpt-5.4".to_owned()),
+            tool: Tool::named(tool),
+        }),
+        ..call(session, id)
+    }
+}
+
+#[test]
+fn tool_calls_are_counted_once_beside_calls_and_begin_at_0() {
+    let bash = Measure::ToolCalls(Tool::named("bash"));
+    let mut book = Book::on_disk();
+    let quiet = published(&book.seen_pass([call("s", "1")]));
+    let asked = || {
+        [
+            asks("s", "a", "bash"),
+            asks("s", "b", "bash"),
+            asks("s", "c", "x"),
+        ]
+    };
+    let snapshot = book.seen_pass(asked());
+    assert_eq!(sum(&snapshot, bash), 0, "shown at 0 first");
+    book = book.restart();
+    book.seen_pass(asked());
+    let snapshot = book.seen_pass([]);
+    assert_eq!(sum(&snapshot, bash), 2);
+    assert_eq!(sum(&snapshot, Measure::ToolCalls(Tool::OTHER)), 1);
+    let mut others = published(&snapshot);
+    others.retain(|(_, measure, _)| !matches!(measure, Measure::ToolCalls(_)));
+    assert_eq!(others, quiet, "nothing else changes");
+    // A fork repeats them, with the call by which it is known as one.
+    book.seen_pass([call("fork", "1"), asks("fork", "a", "bash")]);
+    assert_eq!(sum(&book.seen_pass([]), bash), 2);
+}

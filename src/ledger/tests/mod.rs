@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::stores::{Cursor, Sink, StoreKind};
 use crate::usage::{
     CallFact, Credits, Evidence, Fact, Initiator, Key, LegFact, Measure, Observation, Project,
-    ProjectHint, ProjectRank, SessionFact, Surface, Timestamp, TokenType, Tokens,
+    ProjectHint, ProjectRank, SessionFact, Surface, Timestamp, TokenType, Tokens, Tool, ToolFact,
 };
 
 const SECOND: i64 = 1_000;

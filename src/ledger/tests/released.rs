@@ -33,15 +33,7 @@ fn limited() -> Config {
     }
 }
 
-/// The two passes that fill a ledger, a day and more apart, so that the oldest session is folded.
-fn fill(book: &mut Book) {
-    let (first, later) = told();
-    book.pass(first);
-    book.later(DAY + MINUTE);
-    book.pass(later);
-}
-
-fn check(mut book: Book) {
+fn check(mut book: Book) -> Book {
     book.later(DAY + 2 * MINUTE);
     assert_eq!(book.ledger.epoch(), start());
     let snapshot = book.publish();
@@ -65,6 +57,28 @@ fn check(mut book: Book) {
         "more than is true was shown of that session"
     );
     assert_eq!(sum(&snapshot, Measure::Sessions), 3);
+    book
+}
+
+/// What only a ledger from schema 2 on can hold.
+fn asked_for_a_tool() -> Observation {
+    Observation {
+        id: Key::of("tool request", &["6"]),
+        fact: Fact::Tool(ToolFact {
+            time: Some(start()),
+            model: Some("gpt-5.4".to_owned()),
+            tool: Tool::MCP,
+        }),
+        ..call("s", "6")
+    }
+}
+
+fn check_with_tools(book: Book) {
+    let mcp = Measure::ToolCalls(Tool::MCP);
+    let mut book = check(book);
+    assert_eq!(sum(&book.publish(), mcp), 1);
+    assert_eq!(sum(&book.pass([asked_for_a_tool()]), mcp), 1);
+    assert_eq!(truth(&book.ledger, mcp), 1);
 }
 
 fn from_dump(dump: &str) -> Book {
@@ -84,9 +98,20 @@ fn schema_1_comes_forward() {
 }
 
 #[test]
+fn schema_2_comes_forward() {
+    check_with_tools(from_dump(include_str!(
+        "../../../fixtures/ledger/schema-2.sql"
+    )));
+}
+
+#[test]
 fn the_present_schema_holds_the_same() {
     let mut book = Book::with(Some(tempfile::tempdir().unwrap()), limited());
-    fill(&mut book);
+    let (mut first, later) = told();
+    first.push(asked_for_a_tool());
+    book.pass(first);
+    book.later(DAY + MINUTE);
+    book.pass(later);
     book.now = start();
-    check(book.restart());
+    check_with_tools(book.restart());
 }

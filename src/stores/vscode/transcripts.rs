@@ -5,10 +5,11 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use crate::stores::lines::Lines;
+use crate::stores::tool_requests::tool_requests;
 use crate::stores::{Cursor, Discovery, Home, Reader, Sink, Source, StoreError, StoreKind};
 use crate::usage::{
     CallFact, Credits, Evidence, Fact, GrossInput, Initiator, Key, Observation, Project,
-    ProjectHint, ProjectRank, SessionFact, Surface, Timestamp, TokenType, Tokens,
+    ProjectHint, ProjectRank, SessionFact, Surface, Timestamp, TokenType, Tokens, ToolFact,
 };
 
 use super::layout::{Search, root_of, source, stem, workspace_file};
@@ -115,6 +116,9 @@ impl Reader for Transcripts {
             }
             match state.take(line.bytes, line.offset, &session) {
                 Ok(Some(observation)) => {
+                    if home.tool_calls {
+                        tools(line.bytes, &observation, sink);
+                    }
                     sink.observe(observation);
                     any = true;
                 }
@@ -302,6 +306,26 @@ fn take_nearest(open: &mut Vec<Open>, time: Option<Timestamp>) -> Option<Open> {
         apart.is_none_or(|apart| apart <= SAME_CALL_MS)
     };
     open.pop_if(near)
+}
+
+/// States which tools the message on `line` asks for, of which `call` was read.
+fn tools(line: &[u8], call: &Observation, sink: &mut dyn Sink) {
+    let Fact::Call(told) = &call.fact else {
+        return;
+    };
+    for (id, tool) in tool_requests(line) {
+        let fact = ToolFact {
+            time: told.time,
+            model: told.model.clone(),
+            tool,
+        };
+        sink.observe(Observation {
+            scope: call.scope.clone(),
+            id: Key::of("tool request", &[&call.id.0.to_string(), &id]),
+            surface: call.surface,
+            fact: Fact::Tool(fact),
+        });
+    }
 }
 
 #[cfg(test)]

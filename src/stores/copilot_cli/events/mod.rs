@@ -82,6 +82,7 @@ impl Reader for Events {
             None => Workspace::default(),
         };
         let mut parser = Parser::new(&session, state);
+        parser.tool_calls = home.tool_calls;
         let mut committed = 0;
         while let Some(line) = lines.next(sink)? {
             let end = line.offset;

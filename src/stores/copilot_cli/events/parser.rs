@@ -17,6 +17,10 @@ use crate::usage::{Fact, Key, Observation, ProjectHint, SessionFact, Surface, Ti
 pub(super) struct Parser<'s> {
     pub(super) session: &'s str,
     pub(super) state: State,
+    /// Tool calls are wanted.
+    pub(super) tool_calls: bool,
+    /// Identity and model of the message read last.
+    pub(super) asked: Option<(Key, Option<String>)>,
 }
 
 /// What is known of every event, whatever its kind.
@@ -30,7 +34,12 @@ pub(super) struct Meta {
 
 impl<'s> Parser<'s> {
     pub(super) fn new(session: &'s str, state: State) -> Self {
-        Self { session, state }
+        Self {
+            session,
+            state,
+            tool_calls: false,
+            asked: None,
+        }
     }
 
     pub(super) fn read_line(&mut self, line: Line<'_>, sink: &mut dyn Sink) {
@@ -44,7 +53,10 @@ impl<'s> Parser<'s> {
             Kind::Resume => self.on(line, sink, Self::resume),
             Kind::ContextChanged => self.on(line, sink, Self::context_changed),
             Kind::ModelChange | Kind::AutoResolved => self.on(line, sink, Self::model_change),
-            Kind::Message => self.on(line, sink, Self::message),
+            Kind::Message => {
+                self.on(line, sink, Self::message);
+                self.tools(line, sink);
+            }
             Kind::UsageRecord => self.on(line, sink, Self::record),
             Kind::Shutdown => self.on(line, sink, Self::shutdown),
             Kind::Compaction => self.on(line, sink, Self::compaction),

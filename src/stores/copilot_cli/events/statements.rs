@@ -8,10 +8,12 @@ use super::shapes::{
 };
 use crate::stores::Sink;
 use crate::stores::json::{Figure, Text, filled};
+use crate::stores::lines::Line;
 use crate::stores::otel::is_model;
+use crate::stores::tool_requests::tool_requests;
 use crate::usage::{
     CallFact, Credits, Evidence, Fact, FailureFact, FailureReason, Initiator, Key, LegFact,
-    PremiumRequests, Provider, Tokens, TotalFact,
+    PremiumRequests, Provider, Tokens, ToolFact, TotalFact,
 };
 
 impl Parser<'_> {
@@ -43,6 +45,9 @@ impl Parser<'_> {
             (None, false) => self.state.model.clone(),
             (None, true) => None,
         };
+        if self.tool_calls {
+            self.asked = Some((meta.id, model.clone()));
+        }
         let mut output = message.output_tokens.count();
         let mut id = meta.id;
         let in_chunks = message.chunk_count.count().unwrap_or(1) > 1
@@ -82,6 +87,22 @@ impl Parser<'_> {
             call.initiator = Initiator::Subagent;
         }
         self.observe(id, Fact::Call(call), sink);
+    }
+
+    /// States which tools the message on `line`, which was just read, asks for.
+    pub(super) fn tools(&mut self, line: Line<'_>, sink: &mut dyn Sink) {
+        let Some((message, model)) = self.asked.take() else {
+            return;
+        };
+        for (id, tool) in tool_requests(line.bytes) {
+            let id = Key::of("tool request", &[&message.0.to_string(), &id]);
+            let fact = ToolFact {
+                time: self.state.time,
+                model: model.clone(),
+                tool,
+            };
+            self.observe(id, Fact::Tool(fact), sink);
+        }
     }
 
     pub(super) fn record(&mut self, meta: Meta, recorded: Recorded<'_>, sink: &mut dyn Sink) {

@@ -245,3 +245,27 @@ fn edge_258_a_resume_with_another_model() {
     .concat();
     assert_eq!(models(&read(&lines)), [Some("m1"), Some("m2")]);
 }
+
+#[test]
+fn tool_requests_are_stated_where_they_are_wanted() {
+    let lines = message(
+        "a",
+        r#"{"model":"m1","outputTokens":5,"toolRequests":[{"toolCallId":"t1","name":"bash"},{"toolCallId":"t2","name":"acme_deploy"}]}"#,
+    ) + &message(
+        "b",
+        r#"{"outputTokens":6,"toolRequests":[{"toolCallId":"t1","name":"view"}]}"#,
+    );
+    let kept = Session::new(&lines).pass_with(true);
+    let tools: Vec<_> = kept
+        .observations
+        .iter()
+        .filter_map(|observation| match &observation.fact {
+            Fact::Tool(fact) => Some((fact.tool.as_str(), fact.model.as_deref())),
+            _ => None,
+        })
+        .collect();
+    let m1 = Some("m1");
+    assert_eq!(tools, [("bash", m1), ("other", m1), ("view", m1)]);
+    let unwanted = read(&lines);
+    assert_eq!(unwanted.observations.len(), kept.observations.len() - 3);
+}

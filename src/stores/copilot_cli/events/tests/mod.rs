@@ -38,8 +38,13 @@ impl Session {
     }
 
     fn pass(&mut self) -> Kept {
+        self.pass_with(false)
+    }
+
+    fn pass_with(&mut self, tool_calls: bool) -> Kept {
         let home = Home {
             dir: self.dir.path().to_owned(),
+            tool_calls,
             ..Home::default()
         };
         let mut kept = Kept::default();
