@@ -205,3 +205,27 @@ fn lines_that_say_nothing_are_no_calls() {
     assert_eq!(classes(&call.tokens)[3], Some(12));
     assert!(!call.estimated);
 }
+
+#[test]
+fn tool_requests_are_stated_where_they_are_wanted() {
+    let data = r#"{"messageId":"m1","content":"x","toolRequests":[{"toolCallId":"t1","name":"read_file","arguments":"{}"},{"toolCallId":"t2","name":"mcp_acme_do","arguments":"{}"}]}"#;
+    let dir = Dir::new();
+    dir.write(&[event(1, "assistant.message", data)]);
+    let tools = |tool_calls| {
+        let home = Home {
+            tool_calls,
+            ..dir.home()
+        };
+        let mut seen = Seen::default();
+        seen.read_all(&Transcripts, &home);
+        let tool = |fact| match fact {
+            Fact::Tool(fact) => Some(fact.tool.as_str()),
+            _ => None,
+        };
+        let mut tools: Vec<_> = seen.facts().into_iter().filter_map(tool).collect();
+        tools.sort_unstable();
+        tools
+    };
+    assert_eq!(tools(true), ["mcp", "read_file"]);
+    assert!(tools(false).is_empty());
+}
