@@ -208,7 +208,7 @@ fn lines_that_say_nothing_are_no_calls() {
 
 #[test]
 fn tool_requests_are_stated_where_they_are_wanted() {
-    let data = r#"{"messageId":"m1","content":"x","toolRequests":[{"toolCallId":"t1","name":"read_file","arguments":"{}"},{"toolCallId":"t2","name":"mcp_acme_do","arguments":"{}"}]}"#;
+    let data = r#""messageId":"m1","content":"x","toolRequests":[{"toolCallId":"t1","name":"read_file","arguments":"{}"},{"toolCallId":"t2","name":"mcp_acme_do","arguments":"{}"}]"#;
     let dir = Dir::new();
     dir.write(&[event(1, "assistant.message", data)]);
     let tools = |tool_calls| {
