@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Ledger;
 use super::scope::Statement;
-use crate::stores::{Cursor, Sink, StoreKind};
+use crate::stores::{Cursor, PARSE_ERRORS, Sink, StoreKind};
 use crate::usage::{Key, Observation};
 
 /// A source's identity in the ledger: a digest of its store and path, since the path itself is nobody's
@@ -68,6 +68,7 @@ impl Sink for Intake<'_> {
     }
 
     fn parse_error(&mut self, reason: &'static str) {
+        debug_assert!(PARSE_ERRORS.contains(&reason), "{reason}");
         self.ledger.counters.of(self.kind).parse_error(reason);
     }
 

@@ -6,7 +6,7 @@ use super::catalogue::{self as cat, Entry};
 use super::{Family, Labels, Process, Sample};
 use crate::build;
 use crate::ledger::{Snapshot, StoreStatus};
-use crate::stores::StoreKind;
+use crate::stores::{PARSE_ERRORS, StoreKind};
 use crate::usage::{Credits, Timestamp};
 
 /// What the exporter knows of itself, beside the snapshot.
@@ -164,7 +164,14 @@ fn stores(families: &mut Families, snapshot: &Snapshot) {
         .filter(|(kind, _)| !kind.is_database())
         .map(|(kind, status)| labelled([("store", kind.as_str())], status.bytes_read as f64));
     families.counters(&cat::STORE_BYTES_READ, born, bytes);
-    families.counters(&cat::PARSE_ERRORS, born, reasons(|s| &s.parse_errors));
+    let none_yet = found.iter().flat_map(|(kind, status)| {
+        let absent = PARSE_ERRORS
+            .into_iter()
+            .filter(|reason| !status.parse_errors.contains_key(reason));
+        absent.map(|reason| labelled([("store", kind.as_str()), ("reason", reason)], 0.0))
+    });
+    let errors = reasons(|s| &s.parse_errors).chain(none_yet);
+    families.counters(&cat::PARSE_ERRORS, born, errors);
     families.counters(&cat::SKIPPED_RECORDS, born, reasons(|s| &s.skipped));
     let duplicates = counted.iter().map(|(kind, _)| {
         let n = snapshot.duplicate_observations.get(kind).copied();
@@ -268,6 +275,9 @@ mod tests {
         }
         let duplicates = "copilot_exporter_duplicate_observations_total";
         assert_eq!(value(&families, duplicates, "cli_store"), Some(0.0));
+        let errors = "copilot_exporter_parse_errors_total";
+        assert_eq!(value(&families, errors, "number"), Some(0.0));
+        assert_eq!(value(&families, errors, "xcode"), None);
     }
 
     #[test]

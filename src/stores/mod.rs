@@ -163,6 +163,23 @@ impl Cursor {
     }
 }
 
+/// Every reason that a reader may give for a parse error, so that the counters of a store that was found can
+/// begin at 0: an alert must see the first one.
+pub const PARSE_ERRORS: [&str; 12] = [
+    "cache_above_input",
+    "contents",
+    "document",
+    "event",
+    "initial",
+    "json",
+    "length",
+    "line",
+    "not_an_object",
+    "number",
+    "page",
+    "path",
+];
+
 /// Where a reader puts what it sees.
 pub trait Sink {
     fn observe(&mut self, observation: Observation);
@@ -170,7 +187,7 @@ pub trait Sink {
     /// Everything observed so far is all there is up to `cursor`: a long source may be committed in parts.
     fn checkpoint(&mut self, cursor: Cursor);
 
-    /// A record that should have been understood was not (`reason` is a short fixed word).
+    /// A record that should have been understood was not (`reason` is one of [`PARSE_ERRORS`]).
     fn parse_error(&mut self, reason: &'static str);
 
     /// A record was left out on purpose (`reason` is a short fixed word).
