@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::stores::Sink;
 use crate::usage::{
     CallFact, Credits, Evidence, Fact, FailureFact, FailureReason, GrossInput, Initiator, Key,
-    Observation, Provider, Surface, Timestamp, TokenType, Tokens, TurnFact,
+    Observation, Provider, SessionFact, Surface, Timestamp, TokenType, Tokens, TurnFact,
 };
 
 use super::lean::{Lean, Shape};
@@ -257,12 +257,14 @@ impl Request {
                 .sum::<u64>()
         };
         let more_models = whole(&newer.per_model) >= whole(&self.per_model);
+        // Once it may have been stated as Copilot's, it is: nobody takes that back.
+        let is_copilots = self.is_copilots() && self.is_told();
         *self = Self {
             id: newer.id,
             started: newer.started.or(self.started),
             completed: newer.completed.or(self.completed),
             state: newer.state.max(self.state),
-            foreign: newer.foreign,
+            foreign: newer.foreign && !is_copilots,
             model_id: newer.model_id.or(self.model_id.take()),
             resolved_model: newer.resolved_model.or(self.resolved_model.take()),
             output: grown(self.output, newer.output),
@@ -283,7 +285,10 @@ impl Request {
             elapsed_ms: newer.elapsed_ms.or(self.elapsed_ms),
             first_progress_ms: newer.first_progress_ms.or(self.first_progress_ms),
             by_agent: newer.by_agent,
-            mirror: newer.mirror.or(self.mirror.take()),
+            mirror: newer
+                .mirror
+                .filter(|mirror| *mirror != Mirror::Claude || !is_copilots)
+                .or(self.mirror.take()),
         };
     }
 
@@ -299,6 +304,11 @@ impl Request {
     /// It went to Copilot's own participant, and isn't another program's.
     pub(super) fn is_copilots(&self) -> bool {
         !self.foreign && self.mirror != Some(Mirror::Claude)
+    }
+
+    /// Enough is known to state it.
+    fn is_told(&self) -> bool {
+        self.state == State::Over || self.has_figures()
     }
 
     /// When it was over, else when it began.
@@ -358,11 +368,13 @@ impl Request {
             });
             state("vscode request", "", fact);
         }
-        if self.per_model.is_empty() {
-            for summary in &self.summaries {
-                let fact = Fact::Call(self.summary_call(summary, &id, start, place.evidence));
-                state("vscode summary", &summary.id, fact);
-            }
+        for summary in &self.summaries {
+            let fact = match self.per_model.is_empty() {
+                true => Fact::Call(self.summary_call(summary, &id, start, place.evidence)),
+                // Sums over models contain it. If it was stated before they came, this takes its place.
+                false => Fact::Session(SessionFact::default()),
+            };
+            state("vscode summary", &summary.id, fact);
         }
     }
 

@@ -246,10 +246,33 @@ fn a_summary_is_a_call_of_its_own_unless_the_totals_hold_it() {
     let inside = format!(
         r#"{{"requestId":"r","modelTotals":[{{"model":"m","outputTokens":9}}],"result":{{"metadata":{{{usage}}}}}}}"#
     );
-    assert!(matches!(
-        stated(&request(&inside)).as_slice(),
-        [Fact::Turn(_)]
-    ));
+    // Totals that come later take its place.
+    let mut seen = request(&alone);
+    seen.absorb(request(&inside));
+    for request in [seen, request(&inside)] {
+        let facts = stated(&request);
+        let [Fact::Turn(turn), Fact::Session(nothing)] = facts.as_slice() else {
+            panic!("{facts:?}");
+        };
+        assert_eq!(turn.per_model.len(), 1);
+        assert_eq!(*nothing, SessionFact::default());
+    }
+}
+
+#[test]
+fn a_request_that_was_copilots_when_it_was_over_stays_so() {
+    let over = r#"{"requestId":"r","completionTokens":9,"modelState":{"value":1}}"#;
+    let of_another = r#"{"requestId":"r","agent":{"extensionId":{"value":"acme.agent"}}}"#;
+    let mut seen = request(over);
+    seen.absorb(request(of_another));
+    assert!(seen.is_copilots());
+    let mut pending = request(r#"{"requestId":"r","modelState":{"value":0}}"#);
+    pending.absorb(request(of_another));
+    pending.absorb(request(&over.replace(
+        "\"r\",",
+        "\"r\",\"agent\":{\"extensionId\":\"acme.agent\"},",
+    )));
+    assert!(!pending.is_copilots());
 }
 
 #[test]
