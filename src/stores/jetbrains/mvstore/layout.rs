@@ -75,13 +75,19 @@ enum Demand {
     Roots,
 }
 
+/// Where chunks lie, by id and version.
+///
+/// A compaction moves chunks towards the front of the file. When it is cut short, the place that a layout
+/// names may hold something else, while the chunk still lies where it was.
+type Places = HashMap<(u32, u64), u64>;
+
 impl<R: ReadAt> Store<R> {
     /// Takes the newest version that is whole, else the newest whose roots can be read.
     pub(super) fn find_version(&mut self) -> Result<(), Error> {
         let mut reads = 0;
         let newest = self.newest_chunk()?;
         if let Some(newest) = newest
-            && self.try_version(newest, Demand::Whole, &mut reads)?
+            && self.try_version(newest, Demand::Whole, &Places::new(), &mut reads)?
         {
             return Ok(());
         }
@@ -90,9 +96,14 @@ impl<R: ReadAt> Store<R> {
             // Created, and nothing written yet.
             return Ok(());
         }
+        let place = |header: &ChunkHeader| {
+            let chunk = &header.chunk;
+            ((chunk.id, chunk.version), chunk.block)
+        };
+        let places = all.iter().map(place).collect();
         for demand in [Demand::Whole, Demand::Roots] {
             for &chunk in &all {
-                if self.try_version(chunk, demand, &mut reads)? {
+                if self.try_version(chunk, demand, &places, &mut reads)? {
                     return Ok(());
                 }
             }
@@ -160,28 +171,33 @@ impl<R: ReadAt> Store<R> {
         &mut self,
         newest: ChunkHeader,
         demand: Demand,
+        places: &Places,
         reads: &mut u32,
     ) -> Result<bool, Error> {
-        let Some(layout) = self.layout(newest, reads)? else {
+        let Some(layout) = self.layout(newest, demand, places, reads)? else {
             return Ok(false);
         };
-        let sound = match demand {
-            Demand::Whole => self.is_whole(&layout)?,
-            Demand::Roots => true,
-        };
-        if sound {
-            self.layout = layout;
-            self.version = newest.chunk.version;
-        }
-        Ok(sound)
+        self.layout = layout;
+        self.version = newest.chunk.version;
+        Ok(true)
     }
 
-    /// What the version that ends with the chunk `newest` says; `None` if it or a map's root is unreadable.
-    fn layout(&self, newest: ChunkHeader, reads: &mut u32) -> io::Result<Option<Layout>> {
+    /// What the version that ends with the chunk `newest` says; `None` if it, a map's root or something
+    /// that `demand` names is unreadable.
+    fn layout(
+        &self,
+        newest: ChunkHeader,
+        demand: Demand,
+        places: &Places,
+        reads: &mut u32,
+    ) -> io::Result<Option<Layout>> {
         let mut layout = Layout::default();
         // The newest chunk may be missing in its own layout.
         layout.chunks.insert(newest.chunk.id, newest.chunk);
         if !self.text_map(&mut layout, 0, newest.root, reads)? {
+            return Ok(None);
+        }
+        if !self.locate(&mut layout, places)? && demand == Demand::Whole {
             return Ok(None);
         }
         // Format 1 has the names in the same map.
@@ -255,18 +271,32 @@ impl<R: ReadAt> Store<R> {
         }
     }
 
-    /// Whether every chunk with live pages is there, and is the one that the layout means.
-    fn is_whole(&self, layout: &Layout) -> io::Result<bool> {
+    /// Whether every chunk with live pages is there, and is the one that the layout means. One that lies
+    /// elsewhere is looked for at its place in `places` from here on.
+    fn locate(&self, layout: &mut Layout, places: &Places) -> io::Result<bool> {
+        let mut is_whole = true;
         for id in &layout.live {
-            let Some(chunk) = layout.chunks.get(id) else {
-                return Ok(false);
+            let Some(chunk) = layout.chunks.get_mut(id) else {
+                is_whole = false;
+                continue;
             };
-            let found = ChunkHeader::read(&self.source, chunk.block)?;
-            if found.is_none_or(|found| found.chunk != *chunk) {
-                return Ok(false);
+            if self.is_at_its_place(chunk)? {
+                continue;
+            }
+            let mut other = *chunk;
+            let place = places.get(&(chunk.id, chunk.version));
+            other.block = place.copied().unwrap_or_default();
+            match self.is_at_its_place(&other)? {
+                true => *chunk = other,
+                false => is_whole = false,
             }
         }
-        Ok(true)
+        Ok(is_whole)
+    }
+
+    fn is_at_its_place(&self, chunk: &Chunk) -> io::Result<bool> {
+        let found = ChunkHeader::read(&self.source, chunk.block)?;
+        Ok(found.is_some_and(|found| found.chunk == *chunk))
     }
 }
 

@@ -106,6 +106,20 @@ fn a_version_whose_map_roots_are_gone_is_not_taken() {
 }
 
 #[test]
+fn edge_180_a_chunk_that_was_being_moved_is_found_where_it_still_lies() {
+    for format in FORMATS {
+        let writer = two_versions(format, Packing::Plain);
+        for chunk in 1..=2 {
+            let file = writer.moving(chunk);
+            let store = Store::open(file.as_slice()).unwrap();
+            assert_eq!(store.version(), 3, "{format:?}");
+            assert_eq!(values(&store, "one"), numbered(40, "new"));
+            assert_eq!(values(&store, "two"), numbered(3, "b"));
+        }
+    }
+}
+
+#[test]
 fn a_new_store_is_empty_and_rubbish_is_none() {
     let new = Writer::new(Format::V3).killed();
     assert_eq!(Store::open(new.as_slice()).unwrap().maps().count(), 0);

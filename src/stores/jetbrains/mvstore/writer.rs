@@ -166,6 +166,26 @@ impl Writer {
         self.with_header(Some((chunk, block)), "")
     }
 
+    /// The file of a process that was killed while it moved `chunk`: where the layout has it, there is
+    /// nothing yet, and it still lies where it was.
+    pub(in super::super) fn moving(&self, chunk: u32) -> Vec<u8> {
+        let hex = |key| text_map::hex(&self.chunks[&chunk], key).unwrap();
+        let bytes = |blocks: u64| (blocks * BLOCK) as usize;
+        let range = bytes(hex("block"))..bytes(hex("block") + hex("len"));
+        let mut file = self.with_header(self.last, "");
+        let place = file.len() as u64 / BLOCK;
+        let mut moved = file[range.clone()].to_vec();
+        if self.format == Format::V1 {
+            let version = hex("version");
+            let footer = format!("chunk:{chunk:x},block:{place:x},version:{version:x}");
+            moved.truncate(moved.len() - 128);
+            moved.extend(padded(&with_sum(&footer), 128));
+        }
+        file[range].fill(0);
+        file.extend(moved);
+        file
+    }
+
     fn with_header(&self, chunk: Option<(u32, u64)>, clean: &str) -> Vec<u8> {
         let names = chunk.map_or(String::new(), |(id, block)| {
             format!("block:{block:x},chunk:{id:x},version:{id:x},")
