@@ -83,7 +83,8 @@ impl Walk {
     ) -> io::Result<()> {
         let sessions = std::mem::take(&mut self.sessions);
         let contexts = sessions.contexts();
-        let known = seen.leaves(store.created(), &contexts);
+        let written = |leaf| store.written(leaf);
+        let known = seen.leaves(store.created(), &contexts, written);
         let mut read = BTreeSet::new();
         for turn in std::mem::take(&mut self.inner) {
             visit(turn, &sessions, seen);
@@ -99,7 +100,7 @@ impl Walk {
             })?;
             read.append(&mut passed);
         }
-        seen.walked(store.created(), contexts, &read);
+        seen.walked(store.created(), contexts, &read, written);
         self.sessions = sessions;
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::mvstore::Position;
 use crate::stores::Cursor;
 
 /// The reader's version: another one reads everything anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The most undated turns whose first sight is remembered.
 const MOST_UNDATED: usize = 10_000;
@@ -28,6 +28,8 @@ pub(super) struct Seen {
     contexts: Contexts,
     /// Leaves that were read, ascending, each as the difference to the one before.
     leaves: Vec<u64>,
+    /// When their chunks were written, by id.
+    chunks: BTreeMap<u32, (u64, u64)>,
     /// When turns without a time were first seen.
     undated: BTreeMap<u64, i64>,
 }
@@ -51,8 +53,13 @@ impl Seen {
     }
 
     /// The leaves that need not be read again: none if the store is another one, or if what is now told of
-    /// some session that was known makes its turns differ.
-    pub(super) fn leaves(&self, created: u64, contexts: &Contexts) -> BTreeSet<Position> {
+    /// some session that was known makes its turns differ. `written` tells when a page's chunk was.
+    pub(super) fn leaves(
+        &self,
+        created: u64,
+        contexts: &Contexts,
+        written: impl Fn(Position) -> Option<(u64, u64)>,
+    ) -> BTreeSet<Position> {
         let changed = |(session, context): (&u64, &u64)| {
             contexts.get(session).is_some_and(|now| now != context)
         };
@@ -64,19 +71,31 @@ impl Seen {
             sum = sum.wrapping_add(step);
             Position(sum)
         };
-        self.leaves.iter().map(&mut next).collect()
+        let is_same = |&leaf: &Position| {
+            let before = self.chunks.get(&leaf.chunk());
+            before.is_some_and(|&before| written(leaf) == Some(before))
+        };
+        self.leaves.iter().map(&mut next).filter(is_same).collect()
     }
 
     /// Takes over what a walk has read.
-    pub(super) fn walked(&mut self, created: u64, contexts: Contexts, leaves: &BTreeSet<Position>) {
+    pub(super) fn walked(
+        &mut self,
+        created: u64,
+        contexts: Contexts,
+        leaves: &BTreeSet<Position>,
+        written: impl Fn(Position) -> Option<(u64, u64)>,
+    ) {
         let mut before = 0;
         let mut step = |&Position(leaf): &Position| leaf - std::mem::replace(&mut before, leaf);
+        let chunk = |&leaf: &Position| Some((leaf.chunk(), written(leaf)?));
         *self = Self {
             version: VERSION,
             walked: true,
             created,
             contexts,
             leaves: leaves.iter().map(&mut step).collect(),
+            chunks: leaves.iter().filter_map(chunk).collect(),
             undated: std::mem::take(&mut self.undated),
         };
     }
@@ -97,28 +116,45 @@ impl Seen {
 mod tests {
     use super::*;
 
+    fn contexts(all: &[(u64, u64)]) -> Contexts {
+        all.iter().copied().collect()
+    }
+
+    fn first(_: Position) -> Option<(u64, u64)> {
+        Some((1, 50))
+    }
+
     #[test]
     fn leaves_come_back_only_in_the_same_context() {
         let leaves: BTreeSet<_> = [5, 7, u64::MAX].map(Position).into();
         let mut seen = Seen::default();
-        let contexts = |all: &[(u64, u64)]| all.iter().copied().collect::<Contexts>();
-        seen.walked(1, contexts(&[(8, 2)]), &leaves);
+        seen.walked(1, contexts(&[(8, 2)]), &leaves, first);
         let seen = Seen::load(&seen.cursor());
-        assert_eq!(
-            seen.leaves(1, &contexts(&[(8, 2), (9, 1)])),
-            leaves,
-            "a new session"
-        );
-        assert!(seen.leaves(1, &contexts(&[(8, 3)])).is_empty());
-        assert!(seen.leaves(2, &contexts(&[(8, 2)])).is_empty());
+        let with = |created, known: &[(u64, u64)]| seen.leaves(created, &contexts(known), first);
+        assert_eq!(with(1, &[(8, 2), (9, 1)]), leaves, "a new session");
+        assert!(with(1, &[(8, 3)]).is_empty());
+        assert!(with(2, &[(8, 2)]).is_empty());
         assert!(seen.walked);
+    }
+
+    #[test]
+    fn leaves_of_a_chunk_that_was_written_again_are_new() {
+        let [one, two] = [1 << 38 | 5, 2 << 38 | 5].map(Position);
+        let mut seen = Seen::default();
+        seen.walked(1, Contexts::new(), &[one, two].into(), first);
+        let seen = Seen::load(&seen.cursor());
+        for other in [Some((1, 60)), Some((2, 50)), None] {
+            let written = |leaf| if leaf == two { other } else { first(leaf) };
+            let known = seen.leaves(1, &Contexts::new(), written);
+            assert_eq!(known, [one].into());
+        }
     }
 
     #[test]
     fn edge_191_an_undated_turn_keeps_the_time_of_its_first_sight() {
         let mut seen = Seen::default();
         assert_eq!(seen.first_seen(9, 100), 100);
-        seen.walked(1, Contexts::new(), &BTreeSet::new());
+        seen.walked(1, Contexts::new(), &BTreeSet::new(), first);
         let mut seen = Seen::load(&seen.cursor());
         assert_eq!(seen.first_seen(9, 500), 100);
     }

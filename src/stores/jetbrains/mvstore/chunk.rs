@@ -10,13 +10,15 @@ const HEADER: usize = 1024;
 const FOOTER: u64 = 128;
 
 /// Where a chunk lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Chunk {
     pub(super) id: u32,
     pub(super) block: u64,
     /// In blocks.
     len: u64,
     pub(super) version: u64,
+    /// When it was written, in milliseconds since the store's creation.
+    pub(super) time: u64,
 }
 
 /// A chunk as its own header describes it.
@@ -38,6 +40,11 @@ impl Chunk {
         self.block.saturating_add(self.len).saturating_mul(BLOCK)
     }
 
+    /// Whether `other`, wherever it lies, is this chunk.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        (self.id, self.len, self.version) == (other.id, other.len, other.version)
+    }
+
     /// The chunk that an entry of the layout map describes, and whether it has live pages.
     pub(super) fn of_layout(entry: &str) -> Option<(Self, bool)> {
         let hex = |key| text_map::hex(entry, key);
@@ -46,6 +53,7 @@ impl Chunk {
             block: hex("block")?,
             len: hex("len")?,
             version: hex("version").unwrap_or(0),
+            time: hex("time").unwrap_or(0),
         };
         Some((chunk, hex("livePages") != Some(0)))
     }
@@ -82,6 +90,7 @@ impl ChunkHeader {
                 block,
                 len,
                 version: hex("version").unwrap_or(0),
+                time: hex("time").unwrap_or(0),
             },
             root: Position(hex("root")?),
             next: hex("next").unwrap_or(0),

@@ -111,30 +111,37 @@ impl<R: ReadAt> Store<R> {
         Err(Error::NoVersion)
     }
 
-    /// The newest chunk that the header, the end of the file and the chain of chunks lead to.
+    /// The newest chunk that the header or the end of the file leads to.
     fn newest_chunk(&self) -> io::Result<Option<ChunkHeader>> {
-        let mut newest = None;
+        let mut named = None;
         if let Some((id, block)) = self.header.newest {
-            let named = ChunkHeader::read(&self.source, block)?;
-            newest = named.filter(|named| named.chunk.id == id);
-            if self.header.clean && newest.is_some() {
-                return Ok(newest);
+            let found = ChunkHeader::read(&self.source, block)?;
+            named = found.filter(|found| found.chunk.id == id);
+            if self.header.clean && named.is_some() {
+                return Ok(named);
             }
         }
-        if let Some(last) = self.last_chunk()? {
-            newest = Some(match newest {
-                Some(named) if named.chunk.version >= last.chunk.version => named,
-                _ => last,
-            });
-        }
-        while let Some(current) = newest {
-            let next = ChunkHeader::read(&self.source, current.next)?;
-            match next.filter(|next| follows(&current.chunk, &next.chunk)) {
-                Some(next) => newest = Some(next),
-                None => break,
+        // The header is only written anew where the end of the file can't tell: one of both leads on. The
+        // other may lead to what was moved from there long ago.
+        let mut newest: Option<ChunkHeader> = None;
+        for start in [named, self.last_chunk()?].into_iter().flatten() {
+            let end = self.follow(start)?;
+            if newest.is_none_or(|newest| newest.chunk.version < end.chunk.version) {
+                newest = Some(end);
             }
         }
         Ok(newest)
+    }
+
+    /// The end of the chain of chunks that begins with this one.
+    fn follow(&self, mut chunk: ChunkHeader) -> io::Result<ChunkHeader> {
+        loop {
+            let next = ChunkHeader::read(&self.source, chunk.next)?;
+            match next.filter(|next| follows(&chunk.chunk, &next.chunk)) {
+                Some(next) => chunk = next,
+                None => return Ok(chunk),
+            }
+        }
     }
 
     /// The last chunk in the file.
@@ -296,7 +303,7 @@ impl<R: ReadAt> Store<R> {
 
     fn is_at_its_place(&self, chunk: &Chunk) -> io::Result<bool> {
         let found = ChunkHeader::read(&self.source, chunk.block)?;
-        Ok(found.is_some_and(|found| found.chunk == *chunk))
+        Ok(found.is_some_and(|found| found.chunk.is(chunk)))
     }
 }
 

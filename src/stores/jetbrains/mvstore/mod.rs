@@ -164,7 +164,8 @@ impl<R: ReadAt> Store<R> {
         Ok(store)
     }
 
-    /// When the store was created; with it a [`Position`] means the same page as long as the store lives.
+    /// When the store was created; another store has other pages at the same
+    /// [`Position`]s.
     pub fn created(&self) -> u64 {
         self.header.created
     }
@@ -172,6 +173,15 @@ impl<R: ReadAt> Store<R> {
     /// The version that was found.
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// When the chunk of a page was written: its version and the milliseconds since the store's creation.
+    ///
+    /// After a crash that lost the newest chunks, others are written under their ids: then the same
+    /// [`Position`] is another page.
+    pub fn written(&self, page: Position) -> Option<(u64, u64)> {
+        let chunk = self.layout.chunks.get(&page.chunk())?;
+        Some((chunk.version, chunk.time))
     }
 
     /// The names of the maps, sorted.

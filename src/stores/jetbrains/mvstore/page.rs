@@ -14,7 +14,8 @@ use super::{Format, LARGEST_PAGE, lzf, values};
 pub struct Position(pub u64);
 
 impl Position {
-    pub(super) fn chunk(self) -> u32 {
+    /// The id of its chunk.
+    pub fn chunk(self) -> u32 {
         (self.0 >> 38) as u32
     }
 

@@ -120,6 +120,16 @@ fn edge_180_a_chunk_that_was_being_moved_is_found_where_it_still_lies() {
 }
 
 #[test]
+fn edge_181_a_chunk_left_behind_at_the_end_does_not_hide_newer_ones() {
+    for format in FORMATS {
+        let file = two_versions(format, Packing::Plain).left_behind(2);
+        let store = Store::open(file.as_slice()).unwrap();
+        assert_eq!(store.version(), 3, "{format:?}");
+        assert_eq!(store.maps().collect::<Vec<_>>(), ["empty", "one", "two"]);
+    }
+}
+
+#[test]
 fn a_new_store_is_empty_and_rubbish_is_none() {
     let new = Writer::new(Format::V3).killed();
     assert_eq!(Store::open(new.as_slice()).unwrap().maps().count(), 0);

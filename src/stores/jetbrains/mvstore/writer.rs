@@ -169,21 +169,43 @@ impl Writer {
     /// The file of a process that was killed while it moved `chunk`: where the layout has it, there is
     /// nothing yet, and it still lies where it was.
     pub(in super::super) fn moving(&self, chunk: u32) -> Vec<u8> {
+        let mut file = self.with_header(self.last, "");
+        self.append(&mut file, chunk);
+        file[self.range(chunk)].fill(0);
+        file
+    }
+
+    /// The file of a running process, with a header that names the first chunk; what `chunk` was before it
+    /// was moved is still at the end.
+    pub(in super::super) fn left_behind(&self, chunk: u32) -> Vec<u8> {
+        let mut file = self.stale(1);
+        self.append(&mut file, chunk);
+        file
+    }
+
+    fn range(&self, chunk: u32) -> std::ops::Range<usize> {
         let hex = |key| text_map::hex(&self.chunks[&chunk], key).unwrap();
         let bytes = |blocks: u64| (blocks * BLOCK) as usize;
-        let range = bytes(hex("block"))..bytes(hex("block") + hex("len"));
-        let mut file = self.with_header(self.last, "");
+        bytes(hex("block"))..bytes(hex("block") + hex("len"))
+    }
+
+    /// Appends a copy of `chunk` that leads to no other.
+    fn append(&self, file: &mut Vec<u8>, chunk: u32) {
+        let hex = |key| text_map::hex(&self.chunks[&chunk], key).unwrap();
         let place = file.len() as u64 / BLOCK;
-        let mut moved = file[range.clone()].to_vec();
+        let mut moved = file[self.range(chunk)].to_vec();
+        let next = memchr::memmem::find(&moved, b"next:").unwrap() + 5;
+        let digits = moved[next..].iter_mut();
+        for digit in digits.take_while(|byte| byte.is_ascii_hexdigit()) {
+            *digit = b'0';
+        }
         if self.format == Format::V1 {
             let version = hex("version");
             let footer = format!("chunk:{chunk:x},block:{place:x},version:{version:x}");
             moved.truncate(moved.len() - 128);
             moved.extend(padded(&with_sum(&footer), 128));
         }
-        file[range].fill(0);
         file.extend(moved);
-        file
     }
 
     fn with_header(&self, chunk: Option<(u32, u64)>, clean: &str) -> Vec<u8> {
