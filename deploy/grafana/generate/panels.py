@@ -59,7 +59,7 @@ def panel(kind, title, description, unit, targets, options, **extra):
 
 
 def stat(title, description, unit, expr, color=BLUE, **extra):
-    """One number, as of the end of the time range."""
+    """One number, as of the end of the time range; or some, of several targets."""
     if "thresholds" in extra:
         extra["color"] = {"mode": "thresholds"}
     else:
@@ -70,10 +70,11 @@ def stat(title, description, unit, expr, color=BLUE, **extra):
         "justifyMode": "auto",
         "orientation": "auto",
         "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
-        "textMode": "auto",
+        "textMode": extra.pop("text_mode", "auto"),
         "wideLayout": True,
     }
-    return panel("stat", title, description, unit, [target(expr, instant=True)], options, **extra)
+    targets = [target(expr, instant=True)] if isinstance(expr, str) else expr
+    return panel("stat", title, description, unit, targets, options, **extra)
 
 
 def bars(title, description, unit, expr, legend, **extra):

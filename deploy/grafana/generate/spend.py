@@ -48,6 +48,11 @@ ALLOWANCE_USED = (
     f" * 100 / sum(copilot_plan_allowance_credits{{{TARGET}}})"
 )
 
+# What the recording rules say of everybody together.
+TEAM_MONTH = "copilot:cost_usd:month"
+TEAM_FORECAST = "copilot:cost_usd:month_forecast"
+TEAM_BUDGET = "on () (copilot_setting:month_budget_usd > 0)"
+
 BUDGET_STEPS = steps(GREEN, (0.75, YELLOW), (0.9, ORANGE), (1, RED))
 
 
@@ -87,11 +92,12 @@ def now():
                         stat(
                             "Forecast for the month",
                             "Month to date divided by the part of the month that has passed (UTC): where the month ends if "
-                            "it goes on like this. Rough in the first days.",
+                            "it goes on like this. Rough in the first days; none before a twentieth of the month has passed.",
                             "currencyUSD",
-                            f"{MONTH} / clamp_min({ELAPSED}, 0.02)",
+                            f"{MONTH} / on () ({ELAPSED} >= 0.05)",
                             PURPLE,
                             decimals=2,
+                            empty="too early",
                         ),
                     ),
                     (
@@ -132,7 +138,7 @@ def now():
                 6,
                 [
                     (
-                        8,
+                        6,
                         bars(
                             "Budgets used",
                             "Part of each budget from the exporters' configuration that its current window has spent; the "
@@ -147,6 +153,28 @@ def now():
                         ),
                     ),
                     (
+                        5,
+                        stat(
+                            "Team's budget",
+                            "Everybody's month to date, and its forecast, against the team's budget in settings.yml of the rules "
+                            "(month_budget_usd). Laptops that sleep are included; filters don't apply.",
+                            "percentunit",
+                            [
+                                target(f"{TEAM_MONTH} / {TEAM_BUDGET}", "used", instant=True),
+                                target(
+                                    f"{TEAM_FORECAST} / {TEAM_BUDGET} and on () ({ELAPSED} >= 0.05)",
+                                    "forecast",
+                                    instant=True,
+                                    ref="B",
+                                ),
+                            ],
+                            thresholds=BUDGET_STEPS,
+                            decimals=0,
+                            text_mode="value_and_name",
+                            empty="no budget",
+                        ),
+                    ),
+                    (
                         4,
                         stat(
                             "Plan allowance used",
@@ -156,11 +184,11 @@ def now():
                             ALLOWANCE_USED,
                             thresholds=BUDGET_STEPS,
                             decimals=0,
-                            empty="no plan configured",
+                            empty="no plan",
                         ),
                     ),
                     (
-                        4,
+                        3,
                         stat(
                             "Credits reported",
                             "AI credits that Copilot itself reported for the calls of the time range. Calls of stores that "
@@ -171,9 +199,9 @@ def now():
                         ),
                     ),
                     (
-                        4,
+                        3,
                         stat(
-                            "Saved by the prompt cache",
+                            "Saved by the cache",
                             "What the cache reads of the time range would have cost more as uncached input, less the extra "
                             "charge of cache writes; at today's list prices.",
                             "currencyUSD",
@@ -183,9 +211,9 @@ def now():
                         ),
                     ),
                     (
-                        4,
+                        3,
                         stat(
-                            "Calls without a price",
+                            "Unpriced calls",
                             "Calls of the time range whose cost is unknown. They are in no amount of this dashboard: give "
                             "their model a price in the configuration.",
                             "locale",
@@ -227,13 +255,14 @@ def where():
                     ),
                     (
                         7,
-                        share(
+                        bars(
                             "By model",
-                            "Cost of the time range by model.",
+                            "Cost of the time range of the ten dearest models.",
                             "currencyUSD",
-                            f"sort_desc(sum by (model) ({COST}) > 0)",
+                            f"sort_desc(topk(10, sum by (model) ({COST}) > 0))",
                             "{{model}}",
                             decimals=2,
+                            color={"mode": "continuous-BlPu"},
                         ),
                     ),
                 ],
@@ -280,7 +309,7 @@ def where():
                 ],
             ),
             (
-                10,
+                12,
                 [
                     (
                         17,

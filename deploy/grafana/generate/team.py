@@ -5,7 +5,6 @@ from .board import USAGE
 from .panels import (
     BLUE,
     GREEN,
-    NOTHING,
     ORANGE,
     RED,
     YELLOW,
@@ -16,6 +15,7 @@ from .panels import (
     table,
     target,
 )
+from .usage import cache_hits
 
 
 def who(expr):
@@ -24,18 +24,21 @@ def who(expr):
     return f'label_replace({named}, "who", "no label $by", "who", "")'
 
 
-def rise(metric, window, extra="", offset=""):
-    return f"sum by ($by) (increase({metric}{{{USAGE}{extra}}}[{window}]{offset}))"
+def rise(metric, window):
+    return f"sum by ($by) (increase({metric}{{{USAGE}}}[{window}]))"
 
 
 COST = rise("copilot_cost_usd_total", "$__range")
+BY_MODEL = COST.replace("by ($by)", "by ($by, model)")
 CALLS = rise("copilot_calls_total", "$__range")
 TOKENS = rise("copilot_tokens_total", "$__range")
-READ = rise("copilot_tokens_total", "$__range", ', token_type="cache_read"')
-INPUT = rise("copilot_tokens_total", "$__range", ', token_type=~"input|cache_read|cache_write"')
+CACHE_HITS = cache_hits("$__range", " by ($by)")
 LAST_DAY = rise("copilot_cost_usd_total", "1d")
 # The days before the last one, those without spend left out: the weekend lowers nobody's usual day.
-DAYS_BEFORE = f"({rise('copilot_cost_usd_total', '1d')} > 0)[7d:1d] offset 1d"
+USUAL_DAY = f"avg_over_time(({rise('copilot_cost_usd_total', '1d')} > 0)[7d:1d] offset 1d)"
+LAST_HOUR = rise("copilot_cost_usd_total", "1h")
+# As the spike alert has it: the median of the active hours.
+USUAL_HOUR = f"quantile_over_time(0.5, ({rise('copilot_cost_usd_total', '1h')} > 0)[7d:1h] offset 1d)"
 
 
 def side_by_side():
@@ -56,7 +59,7 @@ def side_by_side():
                                 ("B", who(f"{CALLS} > 0")),
                                 ("C", who(TOKENS)),
                                 ("D", who(f"{COST} / ({CALLS} > 0)")),
-                                ("E", who(f"{READ} / ({INPUT} > 0)")),
+                                ("E", who(CACHE_HITS)),
                                 ("F", who(rise("copilot_sessions_total", "$__range"))),
                                 ("G", who(f'sum by ($by) (copilot_window_cost_usd{{{USAGE}, window="today"}})')),
                                 ("H", who(f'sum by ($by) (copilot_window_cost_usd{{{USAGE}, window="month"}})')),
@@ -136,7 +139,7 @@ def unusual():
                             "Spend of the last 24 hours divided by the average of the active days among the 7 before. 1 is "
                             "usual, 3 is worth a look. Empty for whoever has no past yet.",
                             "none",
-                            f"sort_desc({who(f'{LAST_DAY} / (avg_over_time({DAYS_BEFORE}) > 0)')})",
+                            f"sort_desc({who(f'{LAST_DAY} / ({USUAL_DAY} > 0)')})",
                             "{{who}}",
                             decimals=1,
                             max=5,
@@ -147,34 +150,45 @@ def unusual():
                     ),
                     (
                         16,
-                        series(
-                            "Spend of the last hour, against the same hour a week ago",
-                            "Solid: spend of a sliding hour. Faint: the same hour a week ago.",
-                            "currencyUSD",
+                        table(
+                            "Last hour against own usual hour",
+                            "Spend of the last hour beside the median of the active hours of the week before, as the spike alert "
+                            "measures it, and the dearest hour of the time range. More than three times the usual hour is a "
+                            "spike if it is also above the floor in the rules' settings.",
                             [
-                                target(who(rise("copilot_cost_usd_total", "1h")), "{{who}}", ref="A"),
-                                target(who(rise("copilot_cost_usd_total", "1h", offset=" offset 1w")), "{{who}}, a week ago", ref="B"),
+                                ("A", who(LAST_HOUR)),
+                                ("B", who(USUAL_HOUR)),
+                                ("C", who(f"{LAST_HOUR} / ({USUAL_HOUR} > 0)")),
+                                ("D", who(f"max_over_time(({LAST_HOUR})[$__range:1h])")),
                             ],
-                            interval="10m",
-                            overrides=[
-                                {
-                                    "matcher": {"id": "byFrameRefID", "options": "B"},
-                                    "properties": [
-                                        {"id": "custom.lineStyle", "value": {"fill": "dash", "dash": [4, 6]}},
-                                        {"id": "custom.lineWidth", "value": 1},
-                                        {"id": "custom.fillOpacity", "value": 0},
-                                    ],
-                                }
+                            [
+                                ("who", "Who", {}),
+                                ("A", "Last hour", {"unit": "currencyUSD", "decimals": 2}),
+                                ("B", "Usual hour", {"unit": "currencyUSD", "decimals": 2}),
+                                (
+                                    "C",
+                                    "Times usual",
+                                    {
+                                        "unit": "none",
+                                        "decimals": 1,
+                                        "custom.cellOptions": {"type": "color-text"},
+                                        "color": {"mode": "thresholds"},
+                                        "thresholds": steps(GREEN, (2, YELLOW), (3, ORANGE), (5, RED)),
+                                    },
+                                ),
+                                ("D", "Dearest hour", {"unit": "currencyUSD", "decimals": 2, **gauge_cell(ORANGE)}),
                             ],
+                            "Times usual",
+                            drop=["user", "instance", "host", "team", "project", "surface"],
                         ),
                     ),
                 ],
             ),
             (
-                9,
+                10,
                 [
                     (
-                        12,
+                        8,
                         table(
                             "New models of the last day",
                             "Models that somebody used in the last 24 hours and not in the 7 days before.",
@@ -200,20 +214,25 @@ def unusual():
                         ),
                     ),
                     (
-                        12,
-                        series(
-                            "Models in use",
-                            "How many different models each one used in a sliding day.",
-                            "short",
+                        16,
+                        table(
+                            "Who uses which model",
+                            "Spend and calls of the time range by model, and the model's share of that row's own spend: a dear "
+                            "model with a small share is somebody trying it, or an accident.",
                             [
-                                target(
-                                    who(f"count by ($by) (sum by ($by, model) (increase(copilot_calls_total{{{USAGE}}}[1d])) > 0)"),
-                                    "{{who}}",
-                                )
+                                ("A", who(f"{BY_MODEL} > 0")),
+                                ("B", who(f"{BY_MODEL} / on ($by) group_left () ({COST} > 0)")),
+                                ("C", who(BY_MODEL.replace("cost_usd", "calls"))),
                             ],
-                            interval="1h",
-                            decimals=0,
-                            empty=NOTHING,
+                            [
+                                ("who", "Who", {}),
+                                ("model", "Model", {}),
+                                ("A", "Spend", {"unit": "currencyUSD", "decimals": 2, **gauge_cell(BLUE)}),
+                                ("B", "Share of own spend", {"unit": "percentunit", "decimals": 0}),
+                                ("C", "Calls", {"unit": "locale", "decimals": 0}),
+                            ],
+                            "Spend",
+                            drop=["user", "instance", "host", "team", "project", "surface"],
                         ),
                     ),
                 ],

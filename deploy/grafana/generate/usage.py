@@ -26,10 +26,11 @@ FAILURES = f"increase(copilot_call_failures_total{{{USAGE}}}[$__range])"
 
 
 def cache_hits(window, by=""):
-    """Cache reads as a part of all input."""
-    read = f'sum{by} (increase(copilot_tokens_total{{{USAGE}, token_type="cache_read"}}[{window}]))'
-    all_input = f'sum{by} (increase(copilot_tokens_total{{{USAGE}, token_type=~"input|cache_read|cache_write"}}[{window}]))'
-    return f"{read} / ({all_input} > 0)"
+    """Cache reads as a part of all input, over the label sets of which reads are known."""
+    read = f'increase(copilot_tokens_total{{{USAGE}, token_type="cache_read"}}[{window}])'
+    all_input = f'increase(copilot_tokens_total{{{USAGE}, token_type=~"input|cache_read|cache_write"}}[{window}])'
+    known = f"({all_input} and ignoring (token_type) ({read} > 0))"
+    return f"sum{by} ({read}) / (sum{by} ({known}) > 0)"
 
 
 def overview():
@@ -64,7 +65,8 @@ def overview():
                         4,
                         stat(
                             "Cache-hit ratio",
-                            "Cache reads as a part of all input tokens. A cache read costs about a tenth of uncached input.",
+                            "Cache reads as a part of all input tokens. A cache read costs about a tenth of uncached input. A "
+                            "lower bound where stores tell a prompt and not its cached part.",
                             "percentunit",
                             cache_hits("$__range"),
                             thresholds=steps(RED, (0.4, ORANGE), (0.6, YELLOW), (0.75, GREEN)),
@@ -314,7 +316,7 @@ def speed():
                             interval="1h",
                             maxDataPoints=120,
                             custom=style,
-                            empty="no store tells durations",
+                            empty="no call with a known duration",
                         ),
                     ),
                     (
@@ -327,7 +329,7 @@ def speed():
                             interval="1h",
                             maxDataPoints=120,
                             custom=style,
-                            empty="no store tells it",
+                            empty="no call for which a store tells it",
                         ),
                     ),
                     (
@@ -341,7 +343,7 @@ def speed():
                             decimals=1,
                             color={"mode": "thresholds"},
                             thresholds=steps(GREEN, (5, YELLOW), (10, ORANGE), (20, RED)),
-                            empty="no store tells it",
+                            empty="no call for which a store tells it",
                         ),
                     ),
                 ],

@@ -1,6 +1,6 @@
 // Panel plugins: thin wrappers around the components that Grafana's own plugins wrap.
 import { EventBusSrv, FieldConfigProperty, getDisplayValueAlignmentFactors, getFieldDisplayValues, PanelPlugin, PanelProps, VizOrientation } from '@grafana/data';
-import { BarGauge, BigValue, BigValueTextMode, PanelContextProvider, Table, TimeSeries, useTheme2, VizRepeater } from '@grafana/ui';
+import { BarGauge, BigValue, PanelContextProvider, Table, TimeSeries, useTheme2, VizRepeater } from '@grafana/ui';
 
 const CUSTOM = [
   'align', 'axisBorderShow', 'axisCenteredZero', 'axisColorMode', 'axisGridShow', 'axisLabel', 'axisPlacement', 'axisSoftMax',
@@ -93,7 +93,7 @@ function Stat(props: PanelProps<any>) {
           colorMode={options.colorMode}
           graphMode={options.graphMode}
           justifyMode={options.justifyMode}
-          textMode={BigValueTextMode.Auto}
+          textMode={options.textMode}
           width={width}
           height={height}
           theme={theme}
