@@ -4,7 +4,7 @@ use super::chat_sessions::replay;
 use super::session::Session;
 use super::{debug_logs, transcripts};
 use crate::stores::{Cursor, Sink};
-use crate::usage::{Evidence, Observation};
+use crate::usage::{Evidence, Fact, Observation};
 
 #[derive(Debug, Default)]
 struct Kept(Vec<Observation>);
@@ -25,7 +25,12 @@ impl Sink for Kept {
 }
 
 impl Kept {
+    /// What was stated, in order; nothing where none of it counts.
     fn sorted(mut self) -> Vec<Observation> {
+        let counts = |one: &Observation| !matches!(one.fact, Fact::Session(_));
+        if !self.0.iter().any(counts) {
+            return Vec::new();
+        }
         self.0.sort_by_key(|observation| observation.id);
         self.0
     }
