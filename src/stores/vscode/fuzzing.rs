@@ -4,7 +4,7 @@ use super::chat_sessions::replay;
 use super::session::Session;
 use super::{debug_logs, transcripts};
 use crate::stores::{Cursor, Sink};
-use crate::usage::{Evidence, Fact, Observation};
+use crate::usage::{Evidence, Fact, Observation, SessionFact};
 
 #[derive(Debug, Default)]
 struct Kept(Vec<Observation>);
@@ -30,6 +30,16 @@ impl Kept {
         let counts = |one: &Observation| !matches!(one.fact, Fact::Session(_));
         if !self.0.iter().any(counts) {
             return Vec::new();
+        }
+        for one in &mut self.0 {
+            // A request without a time has that of its session, which a later line may state anew.
+            match &mut one.fact {
+                Fact::Call(call) => call.time = None,
+                Fact::Turn(turn) => turn.start = None,
+                Fact::Failure(failure) => failure.time = None,
+                Fact::Session(session) => *session = SessionFact::default(),
+                _ => {}
+            }
         }
         self.0.sort_by_key(|observation| observation.id);
         self.0
