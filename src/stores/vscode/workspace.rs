@@ -115,10 +115,7 @@ mod tests {
                 "vscode-remote://dev-container%2B7b22686f73/workspaces/web",
                 "web",
             ),
-            (
-                "vscode-remote://attached-container%2B7b22/work/tool",
-                "tool",
-            ),
+            ("vscode-remote://attached-container%2B7b22/srv/tool", "tool"),
             ("vscode-remote://codespaces%2Bname/workspaces/site", "site"),
             ("vscode-remote://tunnel%2Bhost/home/u/t%C3%A9st", "tést"),
             ("vscode-remote://k8s-container%2Bcontext%3Dx/app/job", "job"),
