@@ -9,7 +9,7 @@ use super::keys::KeyIndex;
 use super::scope::{Scope, ScopeId, Statement, keys_of};
 use super::{Ledger, LedgerError};
 use crate::stores::StoreKind;
-use crate::usage::{Key, Slot, Surface, Timestamp};
+use crate::usage::{Fact, Key, Slot, Surface, Timestamp};
 
 /// What came in for a scope since the last commit.
 #[derive(Debug, Default)]
@@ -77,8 +77,9 @@ impl Ledger {
 
     /// The scope that a statement belongs to: the one in which it was first made, else that of its session.
     ///
-    /// A statement of no known session joins the one that shares a key with it, whichever comes first.
-    /// Between sessions a shared key joins nothing: some providers repeat their response ids.
+    /// A statement of no known session joins the one that shares a key with it, whichever comes first. So does
+    /// a turn: its id is the client's own, and a session that was copied has its turns. Otherwise a shared key
+    /// joins nothing between sessions: some providers repeat their response ids.
     fn owner(&mut self, statement: &Statement) -> ScopeId {
         let Some(index) = &mut self.keys else {
             return ScopeId::new(0, false);
@@ -86,11 +87,12 @@ impl Ledger {
         let observation = &statement.observation;
         let keys = keys_of(&observation.fact);
         let lone = observation.is_lone();
+        let is_turn = matches!(observation.fact, Fact::Turn(_));
         let own = Key::of("scope", &[&observation.scope]);
         let shared = || keys.iter().find_map(|&key| index.owner(key));
         let before = index.owner(observation.id);
         let known = before
-            .or_else(|| if lone { shared() } else { None })
+            .or_else(|| if lone || is_turn { shared() } else { None })
             .or_else(|| index.owner(own));
         let owner = match known {
             Some(owner) => self.redirected.get(&owner).copied().unwrap_or(owner),

@@ -4,6 +4,7 @@
 mod amounts;
 mod apply;
 mod attribute;
+mod audience;
 pub mod budget;
 mod cells;
 mod charge;
@@ -30,6 +31,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apply::Pending;
+use audience::Audience;
 use counters::Counters;
 use keys::KeyIndex;
 use labels::{LabelSets, Privacy, Register};
@@ -42,6 +44,7 @@ use crate::stores::{Cursor, StoreKind};
 use crate::usage::Timestamp;
 
 pub use amounts::Amount;
+pub use audience::Reader;
 pub use counters::Told;
 pub use intake::{Intake, SourceId};
 pub use settings::Settings;
@@ -75,6 +78,9 @@ pub struct Ledger {
     /// Scopes whose pending and future statements belong to another.
     redirected: HashMap<ScopeId, ScopeId>,
     next_fold: Timestamp,
+    audience: Arc<Audience>,
+    /// How many were published.
+    snapshots: u64,
     /// The state can't be read: nothing is taken in, so that nothing is counted twice.
     fault: Option<LedgerError>,
     /// The problem that was logged last.
@@ -100,6 +106,11 @@ impl Ledger {
     ) -> Result<Self, LedgerError> {
         let (state, loaded) = State::open(state_dir, now)?;
         Ok(Self::new(state, loaded, settings, now))
+    }
+
+    /// Whether there is a ledger in `state_dir`.
+    pub fn is_in(state_dir: &Path) -> bool {
+        State::is_in(state_dir)
     }
 
     /// Opens the ledger in `state_dir`, which another exporter keeps, as it is at this moment. What comes in
@@ -129,6 +140,8 @@ impl Ledger {
             waiting: 0,
             redirected: HashMap::new(),
             next_fold: Timestamp::default(),
+            audience: Arc::default(),
+            snapshots: 0,
             fault: None,
             told: None,
             last: None,
@@ -222,6 +235,7 @@ impl Ledger {
         stores: BTreeMap<StoreKind, StoreStatus>,
     ) -> Arc<Snapshot> {
         self.now = now;
+        self.snapshots += 1;
         let applied = self.apply_pending().and_then(|()| self.fold());
         self.publish();
         // Durable before it is shown: what was shown once must not fall after a crash.
@@ -257,7 +271,8 @@ impl Ledger {
         self.totals.publish(Publication {
             now: self.now,
             first,
-            zero_seen: self.last.as_ref().is_some_and(|last| last.was_seen()),
+            snapshot: self.snapshots,
+            seen_until: self.audience.seen_until(),
             hold: self.settings.zero_hold,
         });
         if first || meta.counted {

@@ -6,8 +6,8 @@ use super::cells::SeriesId;
 use super::labels::{Kind, Labels, OTHER};
 use super::recent::{Recent, Sums};
 use super::snapshot::{
-    BudgetStatus, DayTotal, ModelInfo, ScanStatus, Series, SeriesLabels, Snapshot, StoreStatus,
-    Value, Window, WindowTotal,
+    BudgetStatus, DayTotal, ModelInfo, ScanStatus, Seen, Series, SeriesLabels, Snapshot,
+    StoreStatus, Value, Window, WindowTotal,
 };
 use super::{Ledger, window};
 use crate::pricing;
@@ -28,6 +28,8 @@ impl Ledger {
         self.counters.fill(&mut stores);
         let mut snapshot = Snapshot {
             taken: self.now,
+            number: self.snapshots,
+            seen: Seen::of(&self.audience),
             epoch: self.epoch(),
             ready: self.state.meta().published_pass > 0,
             series: self.shown_series(),

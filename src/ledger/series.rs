@@ -27,6 +27,8 @@ pub(super) struct Counter {
     pub(super) born: Timestamp,
     pub(super) baseline: u128,
     pub(super) release: Release,
+    /// The snapshot that showed it at 0 first; 0: one of a process before this one.
+    pub(super) shown_in: u64,
 }
 
 /// The counters of a label set.
@@ -65,8 +67,10 @@ pub(super) struct Publication {
     pub(super) now: Timestamp,
     /// The first whole pass of this ledger's life: what it found is history.
     pub(super) first: bool,
-    /// Somebody got a snapshot that showed the 0 of everything that was held until now.
-    pub(super) zero_seen: bool,
+    /// The number of the snapshot that shows it.
+    pub(super) snapshot: u64,
+    /// Everybody has seen this snapshot.
+    pub(super) seen_until: u64,
     pub(super) hold: Duration,
 }
 
@@ -198,6 +202,7 @@ impl Counter {
             }
             Release::Unpublished => {
                 self.born = by.now;
+                self.shown_in = by.snapshot;
                 self.release = if always_shown {
                     Release::Released
                 } else {
@@ -206,7 +211,7 @@ impl Counter {
             }
             Release::Held(since) => {
                 let waited = by.now.0.saturating_sub(since.0);
-                if by.zero_seen || waited >= by.hold.as_millis() as i64 {
+                if by.seen_until >= self.shown_in.max(1) || waited >= by.hold.as_millis() as i64 {
                     self.release = Release::Released;
                 } else if waited < 0 {
                     // The clock was set back: the wait begins anew rather than never to end.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::audience::{Audience, Reader};
 use super::counters::Told;
 use crate::stores::StoreKind;
 use crate::usage::{Credits, Measure, Project, Provider, Surface, Timestamp, TokenType, Usd};
@@ -13,6 +15,8 @@ use crate::usage::{Credits, Measure, Project, Provider, Surface, Timestamp, Toke
 #[derive(Debug, Default)]
 pub struct Snapshot {
     pub taken: Timestamp,
+    /// Snapshots of a process, counted from 1.
+    pub number: u64,
     /// When the ledger was born: a new value tells alerts that totals began anew.
     pub epoch: Timestamp,
     /// The first whole pass is done.
@@ -42,16 +46,36 @@ pub struct Snapshot {
 
 /// Whether an outlet has carried a snapshot to somebody.
 #[derive(Debug, Default)]
-pub struct Seen(AtomicBool);
+pub struct Seen {
+    by_anybody: AtomicBool,
+    audience: Arc<Audience>,
+}
+
+impl Seen {
+    pub(super) fn of(audience: &Arc<Audience>) -> Self {
+        Self {
+            by_anybody: AtomicBool::default(),
+            audience: Arc::clone(audience),
+        }
+    }
+}
 
 impl Snapshot {
-    /// An outlet says that it delivered this snapshot whole; what was held at 0 may be released.
+    /// An outlet says that it delivered this snapshot whole, to somebody who may not come back; what was
+    /// held at 0 may be released, unless there are others who haven't seen it yet.
     pub fn mark_seen(&self) {
-        self.seen.0.store(true, Ordering::Release);
+        self.seen.by_anybody.store(true, Ordering::Release);
+        self.seen.audience.got(self.number);
+    }
+
+    /// The same, to `reader`.
+    pub fn mark_seen_by(&self, reader: &Reader) {
+        self.seen.by_anybody.store(true, Ordering::Release);
+        self.seen.audience.got_by(reader, self.number);
     }
 
     pub fn was_seen(&self) -> bool {
-        self.seen.0.load(Ordering::Acquire)
+        self.seen.by_anybody.load(Ordering::Acquire)
     }
 }
 

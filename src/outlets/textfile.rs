@@ -5,7 +5,20 @@ use std::path::Path;
 
 /// Replaces `path` by `contents`: a reader sees the old file or the new one, never a part, also after a
 /// crash. The folder must exist.
+///
+/// # Errors
+/// Nothing is touched if there is something else than a regular file, or a link to one.
 pub fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let linked = match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            let text = "it is no regular file; without --output the metrics go to stdout";
+            return Err(io::Error::other(text));
+        }
+        // A link stays, and what it leads to is replaced.
+        Ok(_) => Some(path.canonicalize()?),
+        Err(_) => None,
+    };
+    let path = linked.as_deref().unwrap_or(path);
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -80,5 +93,19 @@ mod tests {
                 assert!(contents.contains(&std::fs::read_to_string(&file).unwrap()));
             }
         });
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_stays_and_a_link_keeps_leading_to_its_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        std::fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        replace(&link, b"new").unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert!(replace(Path::new("/dev/null"), b"new").is_err());
+        assert!(replace(dir.path(), b"new").is_err());
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Limits;
-use crate::ledger::Snapshot;
+use crate::ledger::{Reader, Snapshot};
 
 /// What a connection is doing. Shared by its stream, its answers and the crowd it is in.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(super) struct Progress {
     shed: Notify,
     /// Told when a snapshot was delivered.
     seen: Arc<Notify>,
+    /// As a reader of snapshots it is gone when it is closed.
+    reader: Reader,
 }
 
 #[derive(Debug)]
@@ -59,6 +61,7 @@ impl Progress {
             }),
             shed: Notify::new(),
             seen,
+            reader: Reader::default(),
         }
     }
 
@@ -108,7 +111,7 @@ impl Progress {
         if state.phase == Phase::Serving && state.body_gone {
             state.enter(Phase::Idle);
             if let Some(snapshot) = state.carried.take() {
-                snapshot.mark_seen();
+                snapshot.mark_seen_by(&self.reader);
                 self.seen.notify_one();
             }
         }

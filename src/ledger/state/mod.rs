@@ -189,6 +189,10 @@ impl State {
         })
     }
 
+    pub(super) fn is_in(dir: &Path) -> bool {
+        dir.join(File::NAME).exists()
+    }
+
     /// Opens the state in `dir`, which somebody else keeps, to look at it. What is put stays in memory.
     pub(super) fn view(dir: &Path, now: Timestamp) -> Result<(Self, Loaded), LedgerError> {
         Ok(match File::view(dir)? {

@@ -154,6 +154,7 @@ pub(super) fn decode_counters(bytes: &[u8]) -> Result<Counters, Damaged> {
                 baseline: decode_amount(&counter.baseline),
                 born: Timestamp(counter.born),
                 release,
+                shown_in: 0,
             };
             Ok((measure, counter))
         })

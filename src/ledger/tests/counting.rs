@@ -240,3 +240,46 @@ fn tool_calls_are_counted_once_beside_calls_and_begin_at_0() {
     book.seen_pass([call("fork", "1"), asks("fork", "a", "bash")]);
     assert_eq!(sum(&book.seen_pass([]), bash), 2);
 }
+
+/// A request of a chat session.
+fn request(session: &str, file: &str, id: &str) -> Observation {
+    let tokens = Tokens::default().with(TokenType::Output, Some(10));
+    Observation {
+        scope: session.to_owned(),
+        id: Key::of("request", &[file, id]),
+        surface: Surface::VsCode,
+        fact: Fact::Turn(TurnFact {
+            evidence: Evidence::JournalRequest,
+            keys: vec![Key::request(id)],
+            start: Some(start()),
+            end: Some(start()),
+            model: Some("gpt-5.4".to_owned()),
+            provider: None,
+            initiator: Initiator::User,
+            per_model: Vec::new(),
+            tokens,
+            lower_bound: false,
+            estimated: false,
+            calls: 1,
+            credits: None,
+            premium: None,
+            duration_ms: None,
+            first_token_ms: None,
+            project: None,
+        }),
+    }
+}
+
+#[test]
+fn edge_117_a_request_is_one_whatever_session_a_copy_is_in() {
+    for order in [["a", "b", "c"], ["c", "a", "b"]] {
+        let mut book = Book::on_disk();
+        let copies = order.map(|session| request(session, session, "r"));
+        let own = request("b", "b", "only there");
+        book.pass(copies.clone());
+        book = book.restart();
+        let snapshot = book.seen_pass([copies[1].clone(), own]);
+        assert_eq!(calls(&snapshot), 2);
+        assert_eq!(sum(&snapshot, OUTPUT), 20);
+    }
+}

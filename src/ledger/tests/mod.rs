@@ -14,12 +14,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Ledger, LedgerError, ScanStatus, Settings, Snapshot};
+use super::{Ledger, LedgerError, Reader, ScanStatus, Settings, Snapshot};
 use crate::config::Config;
 use crate::stores::{Cursor, Sink, StoreKind};
 use crate::usage::{
     CallFact, Credits, Evidence, Fact, Initiator, Key, LegFact, Measure, Observation, Project,
     ProjectHint, ProjectRank, SessionFact, Surface, Timestamp, TokenType, Tokens, Tool, ToolFact,
+    TurnFact,
 };
 
 const SECOND: i64 = 1_000;

@@ -270,3 +270,34 @@ fn totals_are_ready_after_the_first_whole_pass() {
     assert_eq!(sum(&snapshot, INPUT), 200);
     assert_eq!(snapshot.held_series, 0);
 }
+
+#[test]
+fn a_new_counter_waits_until_all_who_come_back_have_seen_its_0() {
+    let (quick, slow) = (Reader::default(), Reader::default());
+    let mut book = Book::in_memory();
+    let first = book.pass([call("s", "1")]);
+    first.mark_seen_by(&quick);
+    first.mark_seen_by(&slow);
+    let new = || {
+        [call_with("t", "2", |call| {
+            call.model = Some("gpt-4.1".to_owned())
+        })]
+    };
+    book.pass(new()).mark_seen_by(&quick);
+    let second = book.publish();
+    assert_eq!(calls(&second), 1, "the slow one hasn't seen the 0");
+    second.mark_seen_by(&quick);
+    // Somebody looks by hand, and doesn't come back.
+    second.mark_seen();
+    let third = book.publish();
+    assert_eq!(calls(&third), 1);
+    third.mark_seen_by(&slow);
+    assert_eq!(calls(&book.publish()), 2);
+    // A reader that stays and never asks again holds nothing up for ever.
+    book.pass([call_with("u", "3", |call| {
+        call.model = Some("gpt-4o".to_owned())
+    })]);
+    book.later(3 * MINUTE);
+    assert_eq!(calls(&book.publish()), 3);
+    drop(slow);
+}

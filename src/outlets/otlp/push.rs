@@ -14,7 +14,7 @@ use super::settings::Settings;
 use super::stats::Stats;
 use super::transport::{PushError, Transport};
 use crate::config::Temporality;
-use crate::ledger::Snapshot;
+use crate::ledger::{Reader, Snapshot};
 use crate::metrics::Family;
 use crate::usage::Timestamp;
 
@@ -36,6 +36,8 @@ pub struct Pusher {
     stats: Arc<Stats>,
     render: Render,
     failing: bool,
+    /// Comes back for every snapshot, as long as pushes arrive.
+    reader: Reader,
 }
 
 impl std::fmt::Debug for Pusher {
@@ -75,6 +77,7 @@ impl Pusher {
             stats,
             render,
             failing: false,
+            reader: Reader::default(),
             settings,
         })
     }
@@ -117,7 +120,7 @@ impl Pusher {
         }
         match self.deliver(snapshot).await {
             Ok(()) => {
-                snapshot.mark_seen();
+                snapshot.mark_seen_by(&self.reader);
                 seen.notify_one();
                 self.stats.succeeded(Timestamp::now());
                 if std::mem::take(&mut self.failing) {
@@ -125,6 +128,8 @@ impl Pusher {
                 }
             }
             Err(error) => {
+                // Nobody waits for a backend that is away.
+                self.reader = Reader::default();
                 self.stats.failed();
                 // Told once per outage: the metrics tell how long it lasts.
                 if !std::mem::replace(&mut self.failing, true) {
