@@ -11,6 +11,11 @@ pub(super) fn run(setup: &Setup, args: &OnceArgs) -> Result<(), CommandError> {
     let recorder = Recorder::new();
     let mut scanner = setup.scanner()?;
     let snapshot = scanner.pass(&mut progress::on_terminal());
+    if snapshot.scan.failed > 0 {
+        let text = "the ledger can't be written (see above): what isn't kept would fall again, so nothing is shown; \
+                    --no-state shows what the stores hold now";
+        return Err(CommandError::failed(text));
+    }
     // Not `process_*`: node_exporter, which reads the file, has these names for itself.
     let exporter = (!setup.config.web.disable_exporter_metrics).then(|| Exporter {
         process: None,

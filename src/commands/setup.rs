@@ -54,7 +54,15 @@ impl Setup {
 
     /// A scanner for commands that only ask: where a running exporter keeps the ledger, what it holds is
     /// looked at, and nothing of it is changed.
+    ///
+    /// Where there is no ledger yet, none is begun: what the exporter finds at its first start is history, and
+    /// must not become a rise because somebody asked before.
     pub(super) fn asking_scanner(&self) -> Result<Scanner, CommandError> {
+        if let Some(dir) = self.state_dir.as_ref().filter(|dir| !Ledger::is_in(dir)) {
+            tracing::debug!(dir = %dir.display(), "no ledger yet; the stores alone are asked");
+            let ledger = Ledger::open(None, self.settings.clone(), Timestamp::now())?;
+            return Ok(Scanner::new(&self.config, ledger));
+        }
         match (self.scanner(), &self.state_dir) {
             (Err(CommandError::Ledger(LedgerError::Locked { .. })), Some(dir)) => {
                 let ledger = Ledger::view(dir, self.settings.clone(), Timestamp::now())?;
