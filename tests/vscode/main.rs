@@ -2,6 +2,7 @@
 
 mod figures;
 mod genuine;
+mod privacy;
 mod rules;
 #[path = "../support/mod.rs"]
 mod support;

@@ -14,15 +14,25 @@ const WIDEST_GAP: usize = 1024;
 /// What is kept of a value.
 #[derive(Debug)]
 pub(super) enum Shape {
-    /// The value, if it is no container.
+    /// The value, if it is no container: for names and ids only.
     Leaf,
+    /// A number or a truth; of a text nothing is kept.
+    Figure,
+    /// What is read of a text, in place of the text: it reads the same, and nothing else is left of it.
+    Reduced(Reduce),
     /// The length of a text in UTF-16 units, in place of the text.
     Units,
     /// The items, each of this shape.
     List(&'static Shape),
     /// These members.
-    Object(&'static [(&'static str, Shape)]),
+    Object(Members),
+    /// These members, or in their place a text, which is reduced.
+    ObjectOrText(Members, Reduce),
 }
+
+type Members = &'static [(&'static str, Shape)];
+/// Gives what is read of a text.
+type Reduce = fn(&str) -> String;
 
 /// A value as far as it is kept. A container where its shape foresees none is kept as an empty one.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,14 +57,16 @@ impl Shape {
     pub(super) fn at(&self, path: &[Step]) -> Option<&Self> {
         path.iter()
             .try_fold(self, |shape, step| match (shape, step) {
-                (Self::Object(_), Step::Name(name)) => shape.member(name).map(|(_, shape)| shape),
+                (Self::Object(_) | Self::ObjectOrText(..), Step::Name(name)) => {
+                    shape.member(name).map(|(_, shape)| shape)
+                }
                 (Self::List(item), Step::Index(_)) => Some(*item),
                 _ => None,
             })
     }
 
     fn member(&self, name: &str) -> Option<(&'static str, &'static Self)> {
-        let Self::Object(members) = self else {
+        let (Self::Object(members) | Self::ObjectOrText(members, _)) = self else {
             return None;
         };
         let (name, shape) = members.iter().find(|(known, _)| *known == name)?;
@@ -63,9 +75,9 @@ impl Shape {
 
     fn empty(&self) -> Lean {
         match self {
-            Self::Leaf | Self::Units => Lean::Null,
+            Self::Leaf | Self::Figure | Self::Reduced(_) | Self::Units => Lean::Null,
             Self::List(_) => Lean::List(Vec::new()),
-            Self::Object(_) => Lean::Object(Vec::new()),
+            Self::Object(_) | Self::ObjectOrText(..) => Lean::Object(Vec::new()),
         }
     }
 }
@@ -81,10 +93,10 @@ impl Lean {
                 Scalar::Null => Self::Null,
                 Scalar::Bool(value) => Self::Bool(value),
                 Scalar::Number(value) => Self::Number(value),
-                Scalar::Text(text) => Self::Text(text.into()),
+                Scalar::Text(text) => Self::kept_of(text, shape),
             }),
             Next::Object => {
-                if !matches!(shape, Shape::Object(_)) {
+                if !matches!(shape, Shape::Object(_) | Shape::ObjectOrText(..)) {
                     skim.skip_value()?;
                     return Ok(Self::Object(Vec::new()));
                 }
@@ -118,6 +130,16 @@ impl Lean {
                 Ok(Self::List(items))
             }
         }
+    }
+
+    /// What is kept of a text: an empty one where the shape foresees none.
+    fn kept_of(text: String, shape: &Shape) -> Self {
+        let kept = match shape {
+            Shape::Leaf => text,
+            Shape::Reduced(reduce) | Shape::ObjectOrText(_, reduce) => reduce(&text),
+            _ => String::new(),
+        };
+        Self::Text(kept.into())
     }
 
     /// The member `name` of an object.
@@ -229,12 +251,17 @@ impl Lean {
         };
         if !matches!(
             (&*self, shape),
-            (Self::List(_), Shape::List(_)) | (Self::Object(_), Shape::Object(_))
+            (Self::List(_), Shape::List(_))
+                | (Self::Object(_), Shape::Object(_) | Shape::ObjectOrText(..))
         ) {
             *self = shape.empty();
         }
         match (self, shape, step) {
-            (Self::Object(members), Shape::Object(_), Step::Name(name)) => {
+            (
+                Self::Object(members),
+                Shape::Object(_) | Shape::ObjectOrText(..),
+                Step::Name(name),
+            ) => {
                 let (name, shape) = shape.member(name)?;
                 let at = members.iter().position(|(known, _)| *known == name);
                 let at = at.unwrap_or_else(|| {

@@ -15,6 +15,7 @@ mod lean;
 mod mark;
 mod model;
 mod otel_outfile;
+mod reduce;
 mod requests;
 mod roots;
 mod session;

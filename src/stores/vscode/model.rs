@@ -30,6 +30,17 @@ pub(super) fn split_model_id(id: &str) -> (Option<Provider>, Option<String>) {
     }
 }
 
+/// A `modelId` without the group between vendor and model, which its user may have named; it reads the same.
+pub(super) fn plain_model_id(id: &str) -> String {
+    match id.trim().split_once('/') {
+        Some((vendor, model)) if !vendor.to_lowercase().starts_with("copilot") => {
+            let last = model.rsplit('/').next().unwrap_or(model);
+            format!("{vendor}/{last}")
+        }
+        _ => id.trim().to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

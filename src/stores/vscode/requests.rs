@@ -9,26 +9,27 @@ use crate::usage::{
 };
 
 use super::lean::{Lean, Shape};
-use super::model::{model_name, split_model_id};
+use super::model::{model_name, plain_model_id, split_model_id};
+use super::reduce;
 
 /// What is kept of a request.
 pub(super) const SHAPE: Shape = Shape::Object(&[
     ("requestId", Shape::Leaf),
-    ("timestamp", Shape::Leaf),
-    ("modelId", Shape::Leaf),
+    ("timestamp", Shape::Figure),
+    ("modelId", Shape::Reduced(plain_model_id)),
     ("agent", Shape::Object(&[("extensionId", EXTENSION)])),
     (
         "modelState",
-        Shape::Object(&[("value", Shape::Leaf), ("completedAt", Shape::Leaf)]),
+        Shape::Object(&[("value", Shape::Figure), ("completedAt", Shape::Figure)]),
     ),
-    ("completionTokens", Shape::Leaf),
-    ("promptTokens", Shape::Leaf),
-    ("copilotCredits", Shape::Leaf),
-    ("sessionCopilotCredits", Shape::Leaf),
+    ("completionTokens", Shape::Figure),
+    ("promptTokens", Shape::Figure),
+    ("copilotCredits", Shape::Figure),
+    ("sessionCopilotCredits", Shape::Figure),
     ("modelTotals", Shape::List(&MODEL_TOTAL)),
-    ("elapsedMs", Shape::Leaf),
-    ("isSystemInitiated", Shape::Leaf),
-    ("requestSource", Shape::Leaf),
+    ("elapsedMs", Shape::Figure),
+    ("isSystemInitiated", Shape::Figure),
+    ("requestSource", Shape::Reduced(reduce::request_source)),
     (
         "result",
         Shape::Object(&[
@@ -36,39 +37,42 @@ pub(super) const SHAPE: Shape = Shape::Object(&[
             (
                 "timings",
                 Shape::Object(&[
-                    ("firstProgress", Shape::Leaf),
-                    ("totalElapsed", Shape::Leaf),
+                    ("firstProgress", Shape::Figure),
+                    ("totalElapsed", Shape::Figure),
                 ]),
             ),
-            ("details", Shape::Leaf),
+            ("details", Shape::Reduced(reduce::credits)),
             ("metadata", METADATA),
         ]),
     ),
 ]);
 
-const EXTENSION: Shape = Shape::Object(&[("value", Shape::Leaf)]);
+const EXTENSION: Shape = Shape::ObjectOrText(
+    &[("value", Shape::Reduced(reduce::extension))],
+    reduce::extension,
+);
 
 const MODEL_TOTAL: Shape = Shape::Object(&[
     ("model", Shape::Leaf),
-    ("inputTokens", Shape::Leaf),
-    ("cachedTokens", Shape::Leaf),
-    ("outputTokens", Shape::Leaf),
+    ("inputTokens", Shape::Figure),
+    ("cachedTokens", Shape::Figure),
+    ("outputTokens", Shape::Figure),
 ]);
 
 const ERROR: Shape = Shape::Object(&[
-    ("code", Shape::Leaf),
-    ("isRateLimited", Shape::Leaf),
-    ("isQuotaExceeded", Shape::Leaf),
+    ("code", Shape::Reduced(reduce::error_code)),
+    ("isRateLimited", Shape::Figure),
+    ("isQuotaExceeded", Shape::Figure),
 ]);
 
 const METADATA: Shape = Shape::Object(&[
     ("resolvedModel", Shape::Leaf),
-    ("promptTokens", Shape::Leaf),
-    ("outputTokens", Shape::Leaf),
-    ("toolCallRounds", Shape::List(&Shape::Leaf)),
+    ("promptTokens", Shape::Figure),
+    ("outputTokens", Shape::Figure),
+    ("toolCallRounds", Shape::List(&Shape::Figure)),
     ("summaries", Shape::List(&SUMMARY)),
     ("copilotSessionId", Shape::Leaf),
-    ("claudeSessionId", Shape::Leaf),
+    ("claudeSessionId", Shape::Reduced(reduce::presence)),
 ]);
 
 const SUMMARY: Shape = Shape::Object(&[
@@ -78,11 +82,11 @@ const SUMMARY: Shape = Shape::Object(&[
         "usage",
         Shape::Object(&[
             ("model", Shape::Leaf),
-            ("prompt_tokens", Shape::Leaf),
-            ("completion_tokens", Shape::Leaf),
+            ("prompt_tokens", Shape::Figure),
+            ("completion_tokens", Shape::Figure),
             (
                 "prompt_tokens_details",
-                Shape::Object(&[("cached_tokens", Shape::Leaf)]),
+                Shape::Object(&[("cached_tokens", Shape::Figure)]),
             ),
         ]),
     ),
@@ -446,7 +450,7 @@ impl Request {
 }
 
 /// Copilot's own participants, also those that VS Code's core provides in its name.
-fn is_copilot(extension: &str) -> bool {
+pub(super) fn is_copilot(extension: &str) -> bool {
     let id = extension.to_lowercase();
     id.starts_with("github.copilot")
         || id.starts_with("vscode.")
@@ -495,22 +499,33 @@ fn failure_reason(error: &Lean) -> FailureReason {
         return FailureReason::RateLimit;
     }
     let code = error.get("code").and_then(Lean::text).unwrap_or_default();
-    match code.to_lowercase().as_str() {
+    reason_of_code(code).unwrap_or(FailureReason::Other)
+}
+
+/// What an error's code says of the reason.
+pub(super) fn reason_of_code(code: &str) -> Option<FailureReason> {
+    Some(match code.to_lowercase().as_str() {
         "ratelimited" | "quotaexceeded" => FailureReason::RateLimit,
         "canceled" | "cancelled" => FailureReason::Cancelled,
         "badrequest" | "notfound" | "length" | "invalidstatefulmarker" => FailureReason::BadRequest,
         "networkerror" => FailureReason::Network,
         "agentunauthorized" | "agentfaileddependency" | "unauthorized" => FailureReason::Auth,
         "servererror" | "servercanceled" => FailureReason::Server,
-        _ => FailureReason::Other,
-    }
+        _ => return None,
+    })
 }
 
 /// Credits as the chat shows them: `Model • 1.6 credits`. Other texts (`1x`, other languages) say nothing.
 fn credits_in_words(details: &str) -> Option<Credits> {
+    Credits::from_credits(number_of_credits(details)?.parse().ok()?)
+}
+
+/// The figure of a text that tells credits.
+pub(super) fn number_of_credits(details: &str) -> Option<&str> {
     let at = details.find(" credit")?;
     let number = details.get(..at)?.rsplit(' ').next()?;
-    Credits::from_credits(number.parse().ok()?)
+    let credits = number.parse().ok().and_then(Credits::from_credits);
+    credits.is_some().then_some(number)
 }
 
 #[cfg(test)]

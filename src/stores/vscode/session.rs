@@ -14,16 +14,21 @@ use crate::usage::{
 
 use super::journal::Entry;
 use super::lean::{Lean, Shape, Step};
+use super::reduce;
 use super::requests::{self, Place, Request, RequestId};
 use super::skim::Skim;
 use super::workspace::{PLACE, project_of_uri, uri_text};
 
-/// What is kept of a session's document.
+/// What is kept of a session's document, in memory and between passes: ids, names of models and of the
+/// project, and figures; no text that anybody wrote, no address and no path.
 pub(super) const SHAPE: Shape = Shape::Object(&[
     ("sessionId", Shape::Leaf),
-    ("creationDate", Shape::Leaf),
-    ("sessionCopilotCredits", Shape::Leaf),
-    ("repoData", Shape::Object(&[("remoteUrl", Shape::Leaf)])),
+    ("creationDate", Shape::Figure),
+    ("sessionCopilotCredits", Shape::Figure),
+    (
+        "repoData",
+        Shape::Object(&[("remoteUrl", Shape::Reduced(reduce::repository))]),
+    ),
     ("workingDirectory", PLACE),
     (REQUESTS, Shape::List(&requests::SHAPE)),
 ]);

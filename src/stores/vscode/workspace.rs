@@ -7,21 +7,27 @@ use crate::stores::files::open_regular;
 use crate::usage::{Project, ProjectHint, ProjectRank};
 
 use super::lean::{Lean, Shape};
+use super::reduce;
 use super::skim::Skim;
 
 const SHAPE: Shape = Shape::Object(&[
-    ("folder", Shape::Leaf),
+    ("folder", FOLDER),
     ("workspace", PLACE),
     ("configuration", PLACE),
 ]);
 
-/// A URI, as text or as the object that VS Code makes of it.
-pub(super) const PLACE: Shape = Shape::Object(&[
-    ("path", Shape::Leaf),
-    ("configPath", Shape::Leaf),
-    ("fsPath", Shape::Leaf),
-    ("external", Shape::Leaf),
-]);
+/// A URI, as text or as the object that VS Code makes of it; only the project that it names is kept.
+pub(super) const PLACE: Shape = Shape::ObjectOrText(
+    &[
+        ("path", FOLDER),
+        ("configPath", FOLDER),
+        ("fsPath", FOLDER),
+        ("external", FOLDER),
+    ],
+    reduce::folder,
+);
+
+const FOLDER: Shape = Shape::Reduced(reduce::folder);
 
 /// The project that the `workspace.json` at `path` names. An empty window has none; one that can't be
 /// read gives none either.
