@@ -299,12 +299,19 @@ impl Ledger {
             .map(|(&kind, counters)| (kind, counters))
             .collect();
         let keys = self.keys.as_ref().map_or(&[][..], |keys| &keys.fresh);
-        self.state.commit(&Changes {
+        let committed = self.state.commit(&Changes {
             keys,
             names: &self.register.fresh,
             series,
             stores,
-        })?;
+        });
+        if let Err(error) = committed {
+            if matches!(error, LedgerError::Damaged { .. }) {
+                // No other try can help: the next pass begins anew.
+                self.fault = Some(error.clone());
+            }
+            return Err(error);
+        }
         if let Some(keys) = &mut self.keys {
             keys.fresh.clear();
         }

@@ -214,6 +214,14 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
             connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;")?;
             Ok(connection)
         });
+    // SQLite takes a file whose header names a later way of writing for one that may only be read. There is
+    // no such way yet, and the system lets us write.
+    if let Ok(connection) = &writable
+        && connection.is_readonly("main")?
+    {
+        let failure = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+        return Err(rusqlite::Error::SqliteFailure(failure, None));
+    }
     writable.or_else(|error| {
         if is_damage(&error) {
             return Err(error);

@@ -146,6 +146,39 @@ fn damage_that_shows_later_is_met_at_the_next_pass() {
 }
 
 #[test]
+fn damage_that_only_shows_when_it_is_written_over_is_met_too() {
+    let mut book = Book::on_disk();
+    book.pass([call("s", "1")]);
+    book = tamper(book, |file| {
+        let connection = rusqlite::Connection::open(file).unwrap();
+        let number = |sql| {
+            connection
+                .query_row(sql, [], |row| row.get::<_, u32>(0))
+                .unwrap() as usize
+        };
+        let size = number("PRAGMA page_size");
+        let page = number("SELECT rootpage FROM sqlite_schema WHERE name = 'foldable_facts'");
+        drop(connection);
+        // An index is written, and not read when the ledger is opened.
+        let mut bytes = std::fs::read(file).unwrap();
+        bytes[(page - 1) * size] = 0xff;
+        std::fs::write(file, bytes).unwrap();
+    })
+    .unwrap();
+    book.say("a", [call("t", "2")]);
+    let committed = book.ledger.commit();
+    assert!(
+        matches!(committed, Err(LedgerError::Damaged { .. })),
+        "{committed:?}"
+    );
+    book.publish();
+    book.say("a", [call("s", "1"), call("t", "2")]);
+    book.ledger.commit().unwrap();
+    assert_eq!(calls(&book.publish()), 2);
+    assert_eq!(kept_aside(&book), 1);
+}
+
+#[test]
 fn another_programs_database_is_kept_aside() {
     let book = Book::on_disk();
     let book = tamper(book, |file| {

@@ -62,9 +62,14 @@ proptest! {
         for _ in 0..3 {
             book.pass(all());
         }
-        let more = call("more", "more");
-        book.say("a", [more]);
-        prop_assert!(book.ledger.commit().is_ok());
+        // Damage that only a new statement comes upon is found then; the next pass begins anew.
+        book.say("a", [call("more", "1")]);
+        if book.ledger.commit().is_err() {
+            book.publish();
+            book.say("a", [call("more", "2")]);
+            let committed = book.ledger.commit();
+            prop_assert!(committed.is_ok(), "{committed:?}");
+        }
         prop_assert!(!book.publish().series.is_empty());
     }
 }
