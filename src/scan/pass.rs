@@ -12,7 +12,7 @@ use super::stamp::Stamp;
 use crate::config::Config;
 use crate::ledger::{Ledger, ScanStatus, Snapshot, SourceId, StoreStatus};
 use crate::stores::{Home, Reader, Reason, Source, StoreError, StoreKind, readers};
-use crate::usage::Timestamp;
+use crate::usage::{Timestamp, printable};
 
 /// What is read between two commits, so that neither memory nor the work lost to a crash grows with a home.
 const COMMIT_BYTES: u64 = 32 << 20;
@@ -177,7 +177,7 @@ impl Scanner {
             found.down = true;
             found.problems.push(format!(
                 "{}: internal error while looking for files",
-                home.dir.display()
+                printable(&home.dir.to_string_lossy())
             ));
             return;
         };

@@ -25,6 +25,11 @@ const TIME_LIMIT: Duration = Duration::from_secs(60);
 const LONGEST_VALUE: i32 = 16 << 20;
 /// How often a database that changes while it is copied is tried again.
 const COPY_ATTEMPTS: usize = 3;
+/// The largest part of a database that is copied.
+const LARGEST_COPY: u64 = 8 << 30;
+/// The files that make up a database: pages may lie in the `-wal`, or be saved in the `-journal` until their
+/// transaction ends.
+const PARTS: [&str; 3] = ["", "-wal", "-journal"];
 
 /// A database that is open for reading.
 #[derive(Debug)]
@@ -43,7 +48,8 @@ enum Way {
     Immutable,
     /// Beside its `-wal` and `-shm`, which exist already.
     Shared,
-    /// Its `-shm` would have to be made: a private copy is opened instead.
+    /// A private copy is opened instead: its `-shm` would have to be made, a transaction that never ended be
+    /// undone, or it belongs to another account.
     Copy,
 }
 
@@ -55,7 +61,7 @@ impl Database {
     pub(crate) fn open(root: &Path, path: &Path) -> Result<Self, StoreError> {
         let open = || -> Result<Self, Reason> {
             let (_, metadata) = open_regular(root, path)?;
-            let (connection, copy) = match way(path) {
+            let (connection, copy) = match way(path, is_own(&metadata)) {
                 Way::Immutable => (connect(path, true)?, None),
                 Way::Copy => copied(root, path)?,
                 Way::Shared => match connect(path, false) {
@@ -133,18 +139,44 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-fn way(path: &Path) -> Way {
+fn way(path: &Path, own: bool) -> Way {
     let size = |suffix| fs::metadata(beside(path, suffix)).map(|m| m.len());
     let wal = size("-wal");
     let shared = size("-shm").is_ok();
     match wal {
         Ok(1..) if !shared => Way::Copy,
-        Ok(1..) => Way::Shared,
+        Ok(1..) => Way::beside_writers(own),
         // An empty -wal beside a -shm: somebody has it open and may write any moment.
-        Ok(0) if shared => Way::Shared,
+        Ok(0) if shared => Way::beside_writers(own),
         // A rollback journal means that pages in the main file may be half-written. SQLite decides.
-        _ if size("-journal").is_ok_and(|n| n > 0) => Way::Shared,
+        _ if size("-journal").is_ok_and(|n| n > 0) => Way::beside_writers(own),
         _ => Way::Immutable,
+    }
+}
+
+impl Way {
+    /// SQLite maps the `-shm` into memory and, run as root, gives it the owner of the database. Neither is
+    /// safe with files of an account that isn't ours: it could shorten the map under us, or change what the
+    /// name stands for.
+    fn beside_writers(own: bool) -> Self {
+        match own {
+            true => Self::Shared,
+            false => Self::Copy,
+        }
+    }
+}
+
+/// Whether the file belongs to the account that we run as.
+fn is_own(metadata: &fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        metadata.uid() == rustix::process::geteuid().as_raw()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        true
     }
 }
 
@@ -204,7 +236,8 @@ fn uri(path: &Path, immutable: bool) -> String {
     uri
 }
 
-/// Copies the database and its `-wal` to a private folder and opens the copy.
+/// Copies the database to a private folder and opens the copy. A transaction that its writer did not live to
+/// end is undone there, as SQLite undoes it for the next writer.
 fn copied(root: &Path, path: &Path) -> Result<(Connection, Option<tempfile::TempDir>), Reason> {
     let folder = tempfile::Builder::new()
         .prefix("copilot-exporter-")
@@ -212,43 +245,73 @@ fn copied(root: &Path, path: &Path) -> Result<(Connection, Option<tempfile::Temp
     let copy = folder.path().join("copy.db");
     for _ in 0..COPY_ATTEMPTS {
         let before = state(root, path)?;
-        for suffix in ["", "-wal"] {
-            let (mut from, _) = match open_regular(root, &beside(path, suffix)) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound && suffix == "-wal" => {
-                    continue;
-                }
-                opened => opened?,
-            };
-            io::copy(&mut from, &mut fs::File::create(beside(&copy, suffix))?)?;
+        for suffix in PARTS {
+            let to = beside(&copy, suffix);
+            match part(root, path, suffix)? {
+                Some((from, _)) => copy_file(from, &to)?,
+                None => remove(&to)?,
+            }
         }
-        // Unchanged sizes, times and -wal header: the two files belong together.
+        // Unchanged sizes, times and headers: the files belong together.
         if state(root, path)? == before {
+            if beside(&copy, "-journal").exists() {
+                undo(&copy)?;
+            }
             return Ok((connect(&copy, false)?, Some(folder)));
         }
     }
     Err(Reason::Busy)
 }
 
-/// Sizes and times of the main file and the `-wal`, and the header of the `-wal` (its salt changes when it
-/// begins anew).
-type State = (Vec<(u64, Option<SystemTime>)>, Vec<u8>);
+/// A part of the database, if it is there; the database itself must be.
+fn part(root: &Path, path: &Path, suffix: &str) -> io::Result<Option<(fs::File, fs::Metadata)>> {
+    match open_regular(root, &beside(path, suffix)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !suffix.is_empty() => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+fn copy_file(from: fs::File, to: &Path) -> io::Result<()> {
+    let mut to = fs::File::create(to)?;
+    match io::copy(&mut io::Read::take(from, LARGEST_COPY + 1), &mut to)? {
+        0..=LARGEST_COPY => Ok(()),
+        _ => Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            "too large for the private copy that reading it needs",
+        )),
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The first access of a connection that may write undoes what the journal says.
+fn undo(copy: &Path) -> rusqlite::Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(copy, flags)?;
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+}
+
+/// Sizes and times of the parts, and the headers of those beside the main file (the salt changes when a
+/// `-wal` begins anew).
+type State = Vec<Option<(u64, Option<SystemTime>, Vec<u8>)>>;
 
 fn state(root: &Path, path: &Path) -> io::Result<State> {
-    let mut stats = Vec::new();
-    let mut header = Vec::new();
-    for suffix in ["", "-wal"] {
-        match open_regular(root, &beside(path, suffix)) {
-            Ok((file, metadata)) => {
-                stats.push((metadata.len(), metadata.modified().ok()));
-                if suffix == "-wal" {
-                    io::Read::read_to_end(&mut io::Read::take(file, 32), &mut header)?;
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+    let of = |suffix: &str| {
+        let Some((file, metadata)) = part(root, path, suffix)? else {
+            return Ok(None);
+        };
+        let mut header = Vec::new();
+        if !suffix.is_empty() {
+            io::Read::read_to_end(&mut io::Read::take(file, 32), &mut header)?;
         }
-    }
-    Ok((stats, header))
+        Ok(Some((metadata.len(), metadata.modified().ok(), header)))
+    };
+    PARTS.into_iter().map(of).collect()
 }
 
 impl From<rusqlite::Error> for Reason {

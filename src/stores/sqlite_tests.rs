@@ -46,7 +46,8 @@ fn edge_056_rows_in_the_wal_only_are_seen_and_nothing_is_checkpointed() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s p%?ä.db");
     let writer = with_wal(&path);
-    assert_eq!(way(&path), Way::Shared);
+    assert_eq!(way(&path, true), Way::Shared);
+    assert_eq!(way(&path, false), Way::Copy, "another account's");
     let before = contents(dir.path());
     let database = Database::open(dir.path(), &path).unwrap();
     assert_eq!(rows(&database), 2);
@@ -68,7 +69,7 @@ fn edge_057_a_wal_without_shm_is_read_through_a_copy() {
         fs::copy(live.join(name), left.join(name)).unwrap();
     }
     let path = left.join("s.db");
-    assert_eq!(way(&path), Way::Copy);
+    assert_eq!(way(&path, true), Way::Copy);
     let database = Database::open(dir.path(), &path).unwrap();
     assert_eq!(rows(&database), 2);
     assert_eq!(
@@ -82,11 +83,54 @@ fn edge_057_a_wal_without_shm_is_read_through_a_copy() {
 }
 
 #[test]
+fn what_a_dead_writer_left_half_done_is_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let live = dir.path().join("live.db");
+    let mut writer = Connection::open(&live).unwrap();
+    writer
+        .execute_batch(
+            "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; PRAGMA page_size = 512;
+             CREATE TABLE t(a INTEGER, b TEXT);",
+        )
+        .unwrap();
+    let insert = |connection: &Connection, n: i64| {
+        let text = "long enough for a few pages of their own ".repeat(20);
+        connection
+            .execute("INSERT INTO t VALUES (?1, ?2)", (n, text))
+            .unwrap();
+    };
+    (0..50).for_each(|n| insert(&writer, n));
+    // The small cache makes the transaction write pages into the main file before it ends.
+    let transaction = writer.transaction().unwrap();
+    transaction
+        .execute("UPDATE t SET a = a + 1000", [])
+        .unwrap();
+    (50..100).for_each(|n| insert(&transaction, n));
+    let left = dir.path().join("left.db");
+    for suffix in ["", "-journal"] {
+        fs::copy(beside(&live, suffix), beside(&left, suffix)).unwrap();
+    }
+    drop(transaction);
+    let before = contents(dir.path());
+    let database = Database::open(dir.path(), &left).unwrap();
+    assert_eq!(rows(&database), 50);
+    let highest: i64 = database
+        .query_row("SELECT max(a) FROM t", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(highest, 49);
+    assert_eq!(
+        contents(dir.path()),
+        before,
+        "the files are left as they are"
+    );
+}
+
+#[test]
 fn without_a_wal_the_file_is_read_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.db");
     drop(with_wal(&path));
-    assert_eq!(way(&path), Way::Immutable);
+    assert_eq!(way(&path, true), Way::Immutable);
     assert_eq!(rows(&Database::open(dir.path(), &path).unwrap()), 2);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
