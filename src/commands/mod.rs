@@ -77,21 +77,27 @@ fn dispatch(cli: Cli) -> Result<(), CommandError> {
     let plain = ServeArgs::default();
     match command.unwrap_or(Command::Serve(serve)) {
         Command::Serve(args) => serve::run(load(&args)?, environment),
-        Command::Once(args) => once::run(&load(&plain)?, &args),
-        Command::Report(args) => report::run(&load(&plain)?, &args),
-        Command::History(args) => history::run(&load(&plain)?, &args),
+        Command::Once(args) => once::run(&load(&plain)?.with_homes()?, &args),
+        Command::Report(args) => report::run(&load(&plain)?.with_homes()?, &args),
+        Command::History(args) => history::run(&load(&plain)?.with_homes()?, &args),
         Command::Stores(args) => {
             // What is there now, not what a ledger remembers.
-            stores::run(
-                &Setup::load(ConfigSource::new(&common, &plain), true)?,
-                &args,
-            )
+            let setup = Setup::load(ConfigSource::new(&common, &plain), true)?;
+            stores::run(&setup.with_homes()?, &args)
         }
         Command::Demo(args) => demo::run(&common, &args),
-        Command::Check => check::run(&ConfigSource::new(&common, &plain)),
+        Command::Check => check::run(&ConfigSource::new(&common, &plain), environment),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
     }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| CommandError::failed(format!("cannot start: {error}")))
 }
 
 /// A variable of the environment, if it is set to a text.

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, watch};
 
-use super::{CommandError, Setup, progress, reload};
+use super::{CommandError, Setup, progress, reload, runtime};
 use crate::ledger::Snapshot;
 use crate::metrics::{ConstantLabels, Recorder, families};
 use crate::outlets::otlp;
 use crate::privileges;
-use crate::scan::{Schedule, Wake};
+use crate::scan::{Schedule, Wake, missing_homes};
 use crate::serve::{Server, Sources};
+use crate::usage::printable;
 
 /// What a variable of the environment is set to.
 pub(super) type Environment = fn(&str) -> Option<String>;
@@ -18,12 +19,10 @@ pub(super) type Environment = fn(&str) -> Option<String>;
 pub(super) fn run(setup: Setup, environment: Environment) -> Result<(), CommandError> {
     // Before any thread is started: capabilities are a thread's own.
     privileges::drop_unneeded();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| CommandError::failed(format!("cannot start: {error}")))?;
-    runtime.block_on(serve(setup, environment))
+    for home in missing_homes(&setup.config.homes) {
+        tracing::warn!(home, "no such folder; it is looked for again at each scan");
+    }
+    runtime()?.block_on(serve(setup, environment))
 }
 
 async fn serve(setup: Setup, environment: Environment) -> Result<(), CommandError> {
@@ -134,7 +133,7 @@ fn greeter() -> impl FnMut(&Snapshot) + Send + 'static {
             .stores
             .values()
             .flat_map(|store| &store.looked_at)
-            .map(|path| path.display().to_string())
+            .map(|path| printable(&path.to_string_lossy()).into_owned())
             .collect();
         places.sort();
         places.dedup();

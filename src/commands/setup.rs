@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::CommandError;
 use crate::config::{Config, ConfigSource, default_state_dir};
 use crate::ledger::{Ledger, LedgerError, Settings};
-use crate::scan::Scanner;
+use crate::scan::{Scanner, missing_homes};
 use crate::usage::Timestamp;
 
 /// A loaded config and what follows from it.
@@ -41,6 +41,19 @@ impl Setup {
             settings,
             state_dir,
         })
+    }
+
+    /// Homes that are named and aren't there: a slip, if they are all, for a command that looks only once.
+    pub(super) fn with_homes(self) -> Result<Self, CommandError> {
+        let missing = missing_homes(&self.config.homes);
+        if !missing.is_empty() && missing.len() == self.config.homes.len() {
+            let names = missing.join(", ");
+            return Err(CommandError::usage(format!("no such home folder: {names}")));
+        }
+        for home in missing {
+            tracing::warn!(home, "no such folder");
+        }
+        Ok(self)
     }
 
     pub(super) fn scanner(&self) -> Result<Scanner, CommandError> {

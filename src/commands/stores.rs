@@ -1,6 +1,6 @@
 //! `stores`: what was looked for, what was found, what it holds and what is wrong with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -10,6 +10,7 @@ use super::{CommandError, Setup, print, progress};
 use crate::cli::StoresArgs;
 use crate::ledger::{Snapshot, StoreStatus, Told};
 use crate::stores::StoreKind;
+use crate::usage::printable;
 
 /// How many problems of one store the table shows.
 const MOST_PROBLEMS: usize = 5;
@@ -77,7 +78,7 @@ fn row<'a>(snapshot: &Snapshot, kind: StoreKind, status: &'a StoreStatus) -> Row
         looked_at: status
             .looked_at
             .iter()
-            .map(|path| path.display().to_string())
+            .map(|path| printable(&path.to_string_lossy()).into_owned())
             .collect(),
     }
 }
@@ -122,10 +123,24 @@ fn table(rows: &[Row<'_>], snapshot: &Snapshot) -> String {
             let _ = writeln!(text, "    and {more} problems more; --json lists all");
         }
     }
+    // Several stores may be looked for in the same places: these are named once.
+    let mut named: BTreeMap<&str, &str> = BTreeMap::new();
     for row in absent {
         let _ = writeln!(text, "{:<22} absent", row.store);
+        let mut elsewhere = BTreeSet::new();
         for place in &row.looked_at {
-            let _ = writeln!(text, "    looked at {place}");
+            match named.get(place.as_str()) {
+                Some(&store) => {
+                    elsewhere.insert(store);
+                }
+                None => {
+                    named.insert(place, row.store);
+                    let _ = writeln!(text, "    looked at {place}");
+                }
+            }
+        }
+        for store in elsewhere {
+            let _ = writeln!(text, "    looked at places of {store}");
         }
         for problem in row.problems {
             let _ = writeln!(text, "    {problem}");
@@ -171,6 +186,20 @@ fn calls(series: &crate::ledger::Series) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_is_named_once() {
+        let snapshot = Snapshot::default();
+        let absent = StoreStatus {
+            looked_at: vec!["/a".into(), "/b".into()],
+            ..StoreStatus::default()
+        };
+        let rows = [StoreKind::VsCodeChat, StoreKind::VsCodeDebug]
+            .map(|kind| row(&snapshot, kind, &absent));
+        let table = table(&rows, &snapshot);
+        assert_eq!(table.matches("/a\n").count(), 1, "{table}");
+        assert!(table.contains("looked at places of vscode_chat"), "{table}");
+    }
 
     #[test]
     fn it_tells_what_is_held_and_the_first_problems() {

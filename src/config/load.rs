@@ -115,7 +115,7 @@ fn read(path: &Path) -> Result<Config, ConfigError> {
     })?;
     let mut config: Config = toml::from_str(&text).map_err(|error| ConfigError::Parse {
         path: path.to_owned(),
-        message: error.to_string().trim_end().to_owned(),
+        message: told(&error, &text),
     })?;
     // Relative paths are relative to the file that names them, wherever the exporter was started.
     let base = path.parent().unwrap_or(Path::new(""));
@@ -139,6 +139,26 @@ fn read(path: &Path) -> Result<Config, ConfigError> {
         *named = base.join(&named);
     }
     Ok(config)
+}
+
+/// What is wrong and in which line. The line itself isn't shown: it may hold a secret.
+fn told(error: &toml::de::Error, text: &str) -> String {
+    let line = error.span().map(|span| {
+        let before = text.get(..span.start).unwrap_or(text);
+        format!("line {}: ", before.matches('\n').count() + 1)
+    });
+    // Of a value of the wrong type, serde tells the value too.
+    let message = match error.message().split_once("string \"") {
+        Some((before, after)) => {
+            let after = after.rsplit_once("\", expected").map(|(_, rest)| rest);
+            format!(
+                "{before}text, expected{}",
+                after.unwrap_or(" something else")
+            )
+        }
+        None => error.message().to_owned(),
+    };
+    format!("{}{message}", line.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -181,6 +201,22 @@ mod tests {
             error.contains("c.toml") && error.contains("intervall"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn an_error_names_the_line_but_never_quotes_it() {
+        for (text, line) in [
+            (
+                "\n[otlp.headers]\nauthorization = \"Bearer s3cr3t\nx = 1",
+                "line 3: ",
+            ),
+            ("[otlp]\ninterval_seconds = \"s3cr3t\"", "line 2: "),
+            ("[otlp]\ncompression = { s3cr3t = 1 }", "line 2: "),
+        ] {
+            let error = load(text, &ServeArgs::default()).unwrap_err().to_string();
+            assert!(error.contains(line), "{error}");
+            assert!(!error.contains("s3cr3t"), "{error}");
+        }
     }
 
     #[test]

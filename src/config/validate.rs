@@ -24,6 +24,14 @@ pub(super) fn problems(config: &Config) -> Vec<String> {
     if !config.web.telemetry_path.starts_with('/') {
         problems.push("web.telemetry_path must begin with /".to_owned());
     }
+    if ["/-/healthy", "/-/ready"].contains(&config.web.telemetry_path.as_str()) {
+        problems.push("web.telemetry_path must not be a path of the health checks".to_owned());
+    }
+    for home in &config.homes {
+        if let Err(error) = glob::Pattern::new(home) {
+            problems.push(format!("homes: {home:?} is no pattern: {}", error.msg));
+        }
+    }
     if config.otlp.interval_seconds == Some(0) || config.otlp.timeout_seconds == Some(0) {
         problems
             .push("otlp.interval_seconds and otlp.timeout_seconds must be at least 1".to_owned());
@@ -189,6 +197,8 @@ mod tests {
             ),
             ("[otlp]\ncompression = 'zip'", "gzip"),
             ("[web]\ntelemetry_path = 'metrics'", "begin with /"),
+            ("[web]\ntelemetry_path = '/-/ready'", "health checks"),
+            ("homes = ['/home/[a-']", "no pattern"),
         ] {
             let found = problems_of(text);
             assert_eq!(found.len(), 1, "{text}: {found:?}");

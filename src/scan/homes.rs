@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::stores::{Home, Os};
+use crate::usage::is_printable;
 
 /// Environment variables that say where stores lie; they count for the user's own home only.
 const VARIABLES: [&str; 8] = [
@@ -38,6 +39,16 @@ pub(super) fn resolve(patterns: &[String]) -> Vec<Home> {
             os: Os::current(),
             ..Home::default()
         })
+        .collect()
+}
+
+/// Those of `patterns` that name one folder which isn't there. A glob that matches nothing is none of them: it
+/// waits for homes to come.
+pub fn missing(patterns: &[String]) -> Vec<&str> {
+    patterns
+        .iter()
+        .map(String::as_str)
+        .filter(|pattern| !is_glob(pattern) && !Path::new(pattern).is_dir())
         .collect()
 }
 
@@ -77,7 +88,12 @@ fn is_glob(pattern: &str) -> bool {
 
 fn name_of(dir: &Path) -> Option<String> {
     let name = dir.file_name()?.to_string_lossy();
-    Some(name.chars().filter(|c| !c.is_control()).take(128).collect())
+    Some(
+        name.chars()
+            .filter(|&c| is_printable(c))
+            .take(128)
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -90,6 +106,14 @@ mod tests {
         assert_eq!(homes.len(), 1);
         assert_eq!(homes[0].user, None);
         assert!(homes[0].env.is_empty());
+    }
+
+    #[test]
+    fn a_home_that_is_named_must_be_there() {
+        let root = tempfile::tempdir().unwrap();
+        let there = root.path().to_string_lossy().into_owned();
+        let patterns = [there, "/no/such/home".to_owned(), "/no/such/*".to_owned()];
+        assert_eq!(missing(&patterns), ["/no/such/home"]);
     }
 
     #[test]

@@ -6,5 +6,6 @@ mod schedule;
 mod stamp;
 mod watcher;
 
+pub use homes::missing as missing_homes;
 pub use pass::{Progress, Scanner};
 pub use schedule::{Schedule, Wake};

@@ -112,9 +112,10 @@ impl Desk {
         {
             return Some(plain(StatusCode::TOO_MANY_REQUESTS, "too many requests\n"));
         }
-        let host = request.headers().get(header::HOST);
-        if host.is_none() && request.version() == Version::HTTP_11 {
-            return Some(plain(StatusCode::BAD_REQUEST, "no Host header\n"));
+        let mut hosts = request.headers().get_all(header::HOST).iter();
+        let host = hosts.next();
+        if hosts.next().is_some() || host.is_none() && request.version() == Version::HTTP_11 {
+            return Some(plain(StatusCode::BAD_REQUEST, "not one Host header\n"));
         }
         if origin == Origin::Loopback
             && !host::is_allowed(host.map(HeaderValue::as_bytes), &self.allowed_hosts)

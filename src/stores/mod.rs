@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::usage::Observation;
+use crate::usage::{Observation, printable};
 
 #[cfg(fuzzing)]
 pub use copilot_cli::fuzzing as cli_fuzzing;
@@ -113,7 +113,7 @@ pub struct Discovery {
 
 /// A store could not be read (fully). The message never holds contents of the store.
 #[derive(Debug, thiserror::Error)]
-#[error("{path}: {reason}")]
+#[error("{}: {reason}", printable(&path.to_string_lossy()))]
 pub struct StoreError {
     pub path: PathBuf,
     pub reason: Reason,

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// Text from a store, made fit for a label: control characters dropped, trimmed, at most
-/// [`LABEL_CHARS`] characters; `None` if nothing is left.
+use super::printable::is_printable;
+
+/// Text from a store, made fit for a label: only what is printable, trimmed, at most [`LABEL_CHARS`]
+/// characters; `None` if nothing is left.
 fn clean(text: &str) -> Option<Arc<str>> {
-    let kept: String = text.chars().filter(|c| !c.is_control()).collect();
+    let kept: String = text.chars().filter(|&c| is_printable(c)).collect();
     let kept: String = kept.trim().chars().take(LABEL_CHARS).collect();
     let kept = kept.trim_end();
     (!kept.is_empty()).then(|| Arc::from(kept))
@@ -125,9 +127,11 @@ impl Project {
         Self(Arc::from("unknown"))
     }
 
-    /// A name as it is, cleaned.
+    /// A name as it is, cleaned. `.` and `..` only point at a folder.
     pub fn named(name: &str) -> Option<Self> {
-        clean(name).map(Self)
+        clean(name)
+            .filter(|name| !matches!(&**name, "." | ".."))
+            .map(Self)
     }
 
     /// The last part of a repository name or URL, without `.git`: `git@host:o/repo.git` → `repo`.
@@ -209,7 +213,7 @@ mod tests {
         ] {
             assert_eq!(Project::of_folder(text).unwrap().as_str(), want, "{text}");
         }
-        for text in ["/", "", "C:\\", "\u{1}"] {
+        for text in ["/", "", "C:\\", "\u{1}", ".", "/srv/..", "\u{202e}"] {
             assert_eq!(Project::of_folder(text), None, "{text:?}");
         }
     }
@@ -217,6 +221,7 @@ mod tests {
     #[test]
     fn labels_are_bounded_and_clean() {
         let name = format!("a\u{0}\n{}", "x".repeat(10_000));
+        assert_eq!(Project::named("a\u{202e}b\u{200b}").unwrap().as_str(), "ab");
         assert_eq!(
             Project::named(&name).unwrap().as_str().chars().count(),
             LABEL_CHARS

@@ -6,6 +6,7 @@ mod labels;
 mod measure;
 mod money;
 mod observation;
+mod printable;
 mod time;
 mod tokens;
 mod tool;
@@ -18,6 +19,7 @@ pub use observation::{
     CallFact, Evidence, Fact, FailureFact, LegFact, Observation, SessionFact, ToolFact, TotalFact,
     TurnFact,
 };
+pub use printable::{is_printable, printable};
 pub use time::{Slot, Timestamp};
 pub use tokens::{GrossInput, TokenType, Tokens};
 pub use tool::Tool;

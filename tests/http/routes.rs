@@ -157,6 +157,8 @@ fn a_web_page_can_not_read_it_by_dns_rebinding() {
     );
     assert_eq!(ask("GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n"), 200);
     assert_eq!(ask("GET / HTTP/1.1\r\n\r\n"), 400);
+    let two = "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n";
+    assert_eq!(ask(two), 400);
     assert_eq!(ask("GET / HTTP/1.0\r\n\r\n"), 200);
 }
 

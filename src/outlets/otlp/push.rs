@@ -43,7 +43,7 @@ pub struct Pusher {
 impl std::fmt::Debug for Pusher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pusher")
-            .field("url", &self.settings.url)
+            .field("url", &self.settings.shown_url())
             .finish_non_exhaustive()
     }
 }
@@ -90,7 +90,7 @@ impl Pusher {
         mut stop: watch::Receiver<bool>,
         seen: Arc<Notify>,
     ) {
-        tracing::info!(url = %self.settings.url, interval = ?self.settings.interval, "pushing OTLP");
+        tracing::info!(url = %self.settings.shown_url(), interval = ?self.settings.interval, "pushing OTLP");
         let mut ticks = tokio::time::interval(self.settings.interval);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -133,7 +133,7 @@ impl Pusher {
                 self.stats.failed();
                 // Told once per outage: the metrics tell how long it lasts.
                 if !std::mem::replace(&mut self.failing, true) {
-                    tracing::warn!(url = %self.settings.url, %error, "cannot push OTLP; totals arrive with a later push");
+                    tracing::warn!(url = %self.settings.shown_url(), %error, "cannot push OTLP; totals arrive with a later push");
                 }
             }
         }

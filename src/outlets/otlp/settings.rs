@@ -133,6 +133,13 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// The URL without its query, which may hold a key.
+    pub fn shown_url(&self) -> &str {
+        self.url.split(['?', '#']).next().unwrap_or_default()
+    }
+}
+
 /// For HTTP, a base URL gets `/v1/metrics`; only the variable of the metrics signal is taken as it is.
 fn endpoint(
     config: &OtlpConfig,
@@ -158,11 +165,22 @@ fn endpoint(
     };
     let uri: hyper::Uri = text
         .parse()
-        .map_err(|_| SettingsError(format!("endpoint {text:?} is no URL")))?;
+        .map_err(|_| SettingsError("the endpoint is no URL".to_owned()))?;
     if uri.host().is_none() || !matches!(uri.scheme_str(), Some("http" | "https")) {
-        return Err(SettingsError(format!(
-            "endpoint {text:?} must be an http or https URL"
-        )));
+        return Err(SettingsError(
+            "the endpoint must be an http or https URL".to_owned(),
+        ));
+    }
+    // Sent nowhere, and shown in logs: neither is what its user means it for.
+    if uri
+        .authority()
+        .is_some_and(|host| host.as_str().contains('@'))
+    {
+        return Err(SettingsError(
+            "the endpoint holds a user name or password: send them as a header, \
+             such as authorization = \"Basic …\""
+                .to_owned(),
+        ));
     }
     let url = match protocol {
         OtlpProtocol::HttpProtobuf
@@ -287,6 +305,32 @@ mod tests {
             ),
             Ok(None)
         );
+    }
+
+    #[test]
+    fn no_secret_of_the_endpoint_is_shown() {
+        let settings = |endpoint: &str| {
+            let config = OtlpConfig {
+                endpoint: Some(endpoint.to_owned()),
+                ..OtlpConfig::default()
+            };
+            resolve(&config, &[])
+        };
+        for endpoint in [
+            "https://me:s3cr3t@c",
+            "ftp://s3cr3t",
+            "https://s3cr3t c",
+            "s3cr3t@c",
+        ] {
+            let error = settings(endpoint).unwrap_err().to_string();
+            assert!(!error.contains("s3cr3t"), "{error}");
+        }
+        let whole = [(
+            "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+            "https://c/v1/metrics?key=s3cr3t",
+        )];
+        let settings = resolve(&OtlpConfig::default(), &whole).unwrap().unwrap();
+        assert_eq!(settings.shown_url(), "https://c/v1/metrics");
     }
 
     #[test]

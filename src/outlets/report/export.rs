@@ -8,7 +8,7 @@ use serde::ser::{SerializeMap, Serializer};
 use super::decimal::Decimal;
 use super::figures::figures;
 use super::rows::{Report, Row};
-use crate::usage::{Credits, Measures, Slot};
+use crate::usage::{Credits, Measures, Slot, printable};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -71,7 +71,8 @@ fn instant(slot: Slot) -> Option<String> {
     Some(start.to_string())
 }
 
-/// RFC 4180, but with plain line feeds; unknown values are empty.
+/// RFC 4180, but with plain line feeds; unknown values are empty. A name that a spreadsheet would take for a
+/// formula begins with an apostrophe, which it takes for text.
 pub(super) fn csv(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let names = figures(&report.total).map(|(name, _)| name);
     let columns = report.by.columns();
@@ -88,8 +89,12 @@ pub(super) fn csv(report: &Report, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn quoted(text: &str) -> String {
+    let mut text = printable(text).into_owned();
+    if text.starts_with(['=', '+', '-', '@']) {
+        text.insert(0, '\'');
+    }
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+        false => text,
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::decimal::Decimal;
 use super::figures::{credits, estimated, failures, premium_requests};
 use super::rows::Report;
-use crate::usage::{Credits, Measure, Measures, Slot, TokenType};
+use crate::usage::{Credits, Measure, Measures, Slot, TokenType, printable};
 
 /// Before a number: wholly or in part an estimate.
 const ESTIMATE: &str = "~";
@@ -86,7 +86,7 @@ fn grid(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let line = |key: Vec<String>, measures: &Measures| -> Vec<String> {
         let cells = columns.iter().map(|column| (column.cell)(measures));
         key.iter()
-            .map(|text| shortened(text))
+            .map(|text| shortened(&printable(text)))
             .chain(cells)
             .collect()
     };

@@ -139,6 +139,33 @@ fn csv_is_quoted() {
 }
 
 #[test]
+fn names_command_neither_a_terminal_nor_a_spreadsheet() {
+    let labels = labels("=HYPERLINK(\"x\")", "shop");
+    let mut report = Report::new(By::Session, Period::default(), TimeZone::UTC);
+    report.add(Amount {
+        labels: &labels,
+        session: Some("a\u{1b}[2J\u{202e}b"),
+        slot: slot("2026-11-30"),
+        measure: Measure::Calls(Initiator::User),
+        amount: 1,
+    });
+    for format in [Format::Table, Format::Csv] {
+        let text = written(&report, format);
+        assert!(text.contains(r"a\u{1b}[2J\u{202e}b"), "{text}");
+    }
+    let mut report = Report::new(By::Model, Period::default(), TimeZone::UTC);
+    report.add(Amount {
+        labels: &labels,
+        session: None,
+        slot: slot("2026-11-30"),
+        measure: Measure::Calls(Initiator::User),
+        amount: 1,
+    });
+    let text = written(&report, Format::Csv);
+    assert!(text.contains("\n\"'=HYPERLINK(\"\"x\"\")\","), "{text}");
+}
+
+#[test]
 fn only_what_lies_in_the_period() {
     let period = Period {
         since: Some(slot("2026-11-29T23:00:00Z")),
