@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::files::{Identity, open_regular};
 use super::{Cursor, Reason, Sink, StoreError};
 
-/// The longest line that is held in memory; a longer one is passed over and counted as skipped.
+/// The longest line that is held in memory; a longer one is passed over, and told.
 pub(crate) const LONGEST_LINE: usize = 64 << 20;
 
 const BUFFER: usize = 256 << 10;
@@ -73,6 +73,7 @@ pub(crate) struct Lines {
     file: File,
     version: u32,
     limit: usize,
+    is_contents: fn(&[u8]) -> bool,
     identity: Identity,
     buffer: Vec<u8>,
     /// The line that comes next begins here in the buffer; up to `TAIL` bytes before it are kept.
@@ -86,8 +87,16 @@ pub(crate) struct Lines {
     began: u64,
     /// The file's first bytes, as far as they are behind `offset`.
     head: Vec<u8>,
-    /// Set while an over-long line is passed over: where that line begins.
-    passing: Option<Position>,
+    /// Set while an over-long line is passed over.
+    passing: Option<Passing>,
+}
+
+/// An over-long line.
+struct Passing {
+    /// Where it begins.
+    position: Position,
+    /// It can't hold a call.
+    is_contents: bool,
 }
 
 impl Lines {
@@ -129,6 +138,7 @@ impl Lines {
             file,
             version,
             limit: LONGEST_LINE,
+            is_contents: |_| false,
             identity,
             buffer,
             start: 0,
@@ -142,10 +152,16 @@ impl Lines {
         }
     }
 
-    /// Lowers the limit from which on a line is passed over.
+    /// Lowers the limit from which on a line is passed over. `is_contents` tells by a line's beginning that it
+    /// holds no more than contents: it is skipped then, and else a parse error.
     #[must_use]
-    pub(crate) fn with_longest_line(mut self, limit: usize) -> Self {
+    pub(crate) fn with_longest_line(
+        mut self,
+        limit: usize,
+        is_contents: fn(&[u8]) -> bool,
+    ) -> Self {
         self.limit = limit;
+        self.is_contents = is_contents;
         self
     }
 
@@ -197,21 +213,27 @@ impl Lines {
                 let (start, offset, number) = (self.start, self.offset, self.number);
                 self.advance(end + 1);
                 self.number += 1;
-                if self.passing.take().is_some() {
-                    sink.skipped("line_too_long");
-                    continue;
+                match self.passing.take() {
+                    Some(line) if line.is_contents => sink.skipped("line_too_long"),
+                    Some(_) => sink.parse_error("line_too_long"),
+                    None => {
+                        let bytes = without_marks(&self.buffer[start..end], offset);
+                        return Ok(Some(Line {
+                            bytes,
+                            number,
+                            offset,
+                        }));
+                    }
                 }
-                let bytes = without_marks(&self.buffer[start..end], offset);
-                return Ok(Some(Line {
-                    bytes,
-                    number,
-                    offset,
-                }));
+                continue;
             }
             self.searched = self.filled;
             if self.filled - self.start > self.limit || self.passing.is_some() {
                 if self.passing.is_none() {
-                    self.passing = Some(self.position());
+                    self.passing = Some(Passing {
+                        position: self.position(),
+                        is_contents: (self.is_contents)(&self.buffer[self.start..self.filled]),
+                    });
                 }
                 self.advance(self.filled);
             }
@@ -262,8 +284,8 @@ impl Lines {
     }
 
     fn position(&self) -> Position {
-        if let Some(position) = &self.passing {
-            return position.clone();
+        if let Some(line) = &self.passing {
+            return line.position.clone();
         }
         let tail = &self.buffer[self.start.saturating_sub(TAIL)..self.start];
         Position {

@@ -165,7 +165,7 @@ impl Cursor {
 
 /// Every reason that a reader may give for a parse error, so that the counters of a store that was found can
 /// begin at 0: an alert must see the first one.
-pub const PARSE_ERRORS: [&str; 12] = [
+pub const PARSE_ERRORS: [&str; 14] = [
     "cache_above_input",
     "contents",
     "document",
@@ -174,10 +174,12 @@ pub const PARSE_ERRORS: [&str; 12] = [
     "json",
     "length",
     "line",
+    "line_too_long",
     "not_an_object",
     "number",
     "page",
     "path",
+    "too_many_items",
 ];
 
 /// Where a reader puts what it sees.

@@ -12,7 +12,7 @@ use crate::usage::Evidence;
 
 use super::journal::{Entry, read_entry};
 use super::layout::{Search, io_error, root_of, source, stem, workspace_file};
-use super::lean::Lean;
+use super::lean::{Lean, TOO_MANY_ITEMS};
 use super::mark::Mark;
 use super::session::{SHAPE, Saved, Session};
 use super::skim::{Fault, Skim};
@@ -137,6 +137,7 @@ pub(super) fn replay(
         {
             break Err(error);
         }
+        let left_out = skim.left_out();
         let entry = match read_entry(&mut skim, &SHAPE) {
             Ok(entry) => entry,
             Err(Fault::Broken) => Entry::Rejected("line"),
@@ -149,9 +150,10 @@ pub(super) fn replay(
             _ => break Ok(()),
         }
         match session.apply(entry) {
-            Ok(()) => {}
-            Err(reason @ ("unknown_kind" | "line_too_long")) => sink.skipped(reason),
+            Err("unknown_kind") => sink.skipped("unknown_kind"),
             Err(reason) => sink.parse_error(reason),
+            Ok(()) if skim.left_out() > left_out => sink.parse_error(TOO_MANY_ITEMS),
+            Ok(()) => {}
         }
     };
     sink.bytes_read(skim.consumed());
@@ -165,6 +167,9 @@ fn flat(file: File, path: &Path, sink: &mut dyn Sink) -> Result<Session, StoreEr
         .skip_mark()
         .and_then(|()| Lean::read(&mut skim, &SHAPE));
     sink.bytes_read(skim.consumed());
+    if skim.left_out() > 0 {
+        sink.parse_error(TOO_MANY_ITEMS);
+    }
     match document {
         Ok(document) => Ok(Session::of(document)),
         Err(Fault::Io(error)) => Err(io_error(path)(error)),

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::stores::vscode::testing::Seen;
-use crate::usage::{Credits, Fact, ProjectRank, Timestamp, TokenType, TurnFact};
+use crate::usage::{Credits, Fact, Observation, ProjectRank, Timestamp, TokenType, TurnFact};
 
 const FOLDER: &str = ".config/Code/User/workspaceStorage/w1/chatSessions";
 const ROOT: &str =
@@ -555,4 +555,73 @@ fn own_providers_are_told_for_the_stores_that_cannot_tell() {
     });
     let want = crate::usage::Provider::own("customendpoint");
     assert_eq!(providers, Some(vec![("demo-large".to_owned(), want)]));
+}
+
+/// Counts, where [`Seen`] would look through everything for each statement.
+#[derive(Default)]
+struct Told {
+    turns: usize,
+    errors: Vec<&'static str>,
+}
+
+impl Sink for Told {
+    fn observe(&mut self, observation: Observation) {
+        self.turns += usize::from(matches!(observation.fact, Fact::Turn(_)));
+    }
+
+    fn checkpoint(&mut self, _: Cursor) {}
+
+    fn parse_error(&mut self, reason: &'static str) {
+        self.errors.push(reason);
+    }
+
+    fn skipped(&mut self, _: &'static str) {}
+
+    fn bytes_read(&mut self, _: u64) {}
+}
+
+#[test]
+fn requests_for_which_there_is_no_room_are_told() {
+    let many = |count: usize| {
+        let requests = (0..count).map(|n| request(&format!("r{n}"), r#","completionTokens":1"#));
+        requests.collect::<Vec<_>>()
+    };
+    let told = |name: &str, lines: &[String]| {
+        let dir = Dir::new();
+        dir.write(&format!("{FOLDER}/{name}"), &(lines.join("\n") + "\n"));
+        let mut told = Told::default();
+        for source in ChatSessions.discover(&dir.home()).sources {
+            let start = Cursor::default();
+            ChatSessions
+                .read(&dir.home(), &source, &start, &mut told)
+                .unwrap();
+        }
+        (told.turns, told.errors)
+    };
+    let most = super::super::lean::MOST_ITEMS;
+    let document = |count| format!(r#"{{"requests":[{}]}}"#, many(count).join(","));
+    let initial = |count| format!(r#"{{"kind":0,"v":{}}}"#, document(count));
+    let late = |count| format!(r#"{{"v":{},"kind":0}}"#, document(count));
+    let one = push(&[request("last", r#","completionTokens":1"#)], None);
+    let full = (most, vec!["too_many_items"]);
+    assert_eq!(told("s.jsonl", &[initial(most)]), (most, vec![]));
+    assert_eq!(told("s.jsonl", &[initial(most + 2)]), full);
+    assert_eq!(told("s.jsonl", &[late(most + 2)]), full);
+    assert_eq!(told("s.jsonl", &[initial(most), one]), full);
+    assert_eq!(told("s.jsonl", &[push(&many(most + 1), None)]), full);
+    assert_eq!(told("s.json", &[document(most + 1)]), full);
+}
+
+#[test]
+fn a_value_that_can_not_be_set_aside_is_told() {
+    let long = format!(r#"{{"v":"{}","kind":1,"k":["x"]}}"#, "x".repeat(9 << 20));
+    let seen = read(&[
+        ROOT,
+        &long,
+        &push(&[request("a", r#","completionTokens":5"#)], None),
+    ]);
+    assert_eq!(
+        (outputs(&seen), &seen.errors[..]),
+        (vec![Some(5)], &["line_too_long"][..])
+    );
 }

@@ -59,7 +59,17 @@ pub(super) fn read_entry<R: BufRead>(skim: &mut Skim<R>, shape: &Shape) -> Resul
     if !skim.at_end()? {
         return Ok(Entry::Rejected("line"));
     }
-    parts.entry(shape)
+    if parts.kind == Some(Kind::Push) {
+        // No writer leaves the path out; the only list it can mean is that of the requests.
+        let requests = || vec![Step::Name("requests".to_owned())];
+        parts.path.get_or_insert_with(requests);
+    }
+    if let Some(unread) = parts.unread.take() {
+        let mut unread = Skim::document(unread.as_slice());
+        parts.read_late(&mut unread, shape)?;
+        skim.left_out_elsewhere(unread.left_out());
+    }
+    Ok(parts.entry(shape))
 }
 
 #[derive(Default)]
@@ -105,22 +115,19 @@ impl Parts {
         }
     }
 
-    fn entry(mut self, root: &Shape) -> Result<Entry> {
-        if self.kind == Some(Kind::Push) {
-            // No writer leaves the path out; the only list it can mean is that of the requests.
-            self.path
-                .get_or_insert_with(|| vec![Step::Name("requests".to_owned())]);
+    /// Reads the value that came before what says how to read it.
+    fn read_late<R: BufRead>(&mut self, unread: &mut Skim<R>, root: &Shape) -> Result<()> {
+        match self.value_shape(root) {
+            Knowledge::Kept(shape) => self.value = Some(Lean::read(unread, shape)?),
+            Knowledge::List(item) => self.items = read_items(unread, item)?,
+            Knowledge::Dropped | Knowledge::NotYet => {}
         }
-        if let Some(unread) = self.unread.take() {
-            let mut skim = Skim::document(unread.as_slice());
-            match self.value_shape(root) {
-                Knowledge::Kept(shape) => self.value = Some(Lean::read(&mut skim, shape)?),
-                Knowledge::List(item) => self.items = read_items(&mut skim, item)?,
-                Knowledge::Dropped | Knowledge::NotYet => {}
-            }
-        }
+        Ok(())
+    }
+
+    fn entry(self, root: &Shape) -> Entry {
         let kept = |path: &[Step]| !path.is_empty() && root.at(path).is_some();
-        Ok(match (self.kind, self.path) {
+        match (self.kind, self.path) {
             (Some(Kind::Initial), _) => match self.value {
                 Some(value @ Lean::Object(_)) => Entry::Initial(value),
                 _ => Entry::Rejected("initial"),
@@ -133,7 +140,7 @@ impl Parts {
             },
             (None, _) => Entry::Rejected("line"),
             _ => Entry::Irrelevant,
-        })
+        }
     }
 }
 
@@ -198,7 +205,7 @@ fn read_items<R: BufRead>(skim: &mut Skim<R>, item: &Shape) -> Result<Vec<Lean>>
         if items.len() < MOST_ITEMS {
             items.push(Lean::read(skim, item)?);
         } else {
-            skim.skip_value()?;
+            skim.leave_out()?;
         }
     }
     Ok(items)

@@ -6,8 +6,10 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::skim::{Name, Next, Result, Scalar, Skim};
 
-/// The most items of a list that are kept.
-pub(super) const MOST_ITEMS: usize = 16_384;
+/// The most items of a list that are kept: some hundred times as many requests as the longest sessions have.
+pub(super) const MOST_ITEMS: usize = 65_536;
+/// The parse error of a list that has more.
+pub(super) const TOO_MANY_ITEMS: &str = "too_many_items";
 /// How far beyond a list's end a new item may lie.
 const WIDEST_GAP: usize = 1024;
 
@@ -124,7 +126,7 @@ impl Lean {
                     if items.len() < MOST_ITEMS {
                         items.push(Self::read(skim, item)?);
                     } else {
-                        skim.skip_value()?;
+                        skim.leave_out()?;
                     }
                 }
                 Ok(Self::List(items))
@@ -218,22 +220,22 @@ impl Lean {
     }
 
     /// Cuts the list at `path` to `length` items, if that is given, and appends `items`; a missing list is
-    /// made. `false`: there is something else, or it would be too long.
+    /// made. The error is why not, or not all: there is something else, or it would be too long.
     pub(super) fn push(
         &mut self,
         shape: &Shape,
         path: &[Step],
         length: Option<usize>,
         items: Vec<Self>,
-    ) -> bool {
+    ) -> std::result::Result<(), &'static str> {
         let Some(place) = self.place(shape, path) else {
-            return false;
+            return Err("path");
         };
         if matches!(place, Self::Null) {
             *place = Self::List(Vec::new());
         }
         let Self::List(list) = place else {
-            return false;
+            return Err("path");
         };
         if let Some(length) = length {
             list.truncate(length);
@@ -241,7 +243,7 @@ impl Lean {
         let fits = list.len() + items.len() <= MOST_ITEMS;
         let room = MOST_ITEMS.saturating_sub(list.len());
         list.extend(items.into_iter().take(room));
-        fits
+        fits.then_some(()).ok_or(TOO_MANY_ITEMS)
     }
 
     /// The place at `path`, made if it isn't there.
@@ -372,10 +374,14 @@ mod tests {
     fn a_push_cuts_first() {
         let mut lean = Lean::Null;
         let items = |range: std::ops::Range<u32>| range.map(|n| Lean::Number(n.into())).collect();
-        assert!(lean.push(&ROOT, &path("items"), None, items(0..3)));
-        assert!(lean.push(&ROOT, &path("items"), Some(1), items(7..8)));
+        assert!(lean.push(&ROOT, &path("items"), None, items(0..3)).is_ok());
+        assert!(
+            lean.push(&ROOT, &path("items"), Some(1), items(7..8))
+                .is_ok()
+        );
         let want = [Lean::Number(0.0), Lean::Number(7.0)];
         assert_eq!(lean.get("items").unwrap().items(), want);
-        assert!(!lean.push(&ROOT, &path("items.0"), None, Vec::new()));
+        let nowhere = lean.push(&ROOT, &path("items.0"), None, Vec::new());
+        assert_eq!(nowhere, Err("path"));
     }
 }

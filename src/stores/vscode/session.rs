@@ -133,15 +133,15 @@ impl Session {
             Entry::Rejected(reason) => return Err(reason),
             Entry::Initial(document) => {
                 *root = document;
-                (Vec::new(), true)
+                (Vec::new(), Ok(()))
             }
             Entry::Set(path, Some(value)) => {
                 let fits = root.set(&SHAPE, &path, value);
-                (path, fits)
+                (path, fits.then_some(()).ok_or("path"))
             }
             Entry::Set(path, None) | Entry::Delete(path) => {
                 root.clear(&path);
-                (path, true)
+                (path, Ok(()))
             }
             Entry::Push(path, length, items) => {
                 let fits = root.push(&SHAPE, &path, length, items);
@@ -155,10 +155,7 @@ impl Session {
             }
             _ => (from..self.requests().len()).for_each(|position| self.look_at(position)),
         }
-        match fits {
-            true => Ok(()),
-            false => Err("path"),
-        }
+        fits
     }
 
     fn requests(&self) -> &[Lean] {

@@ -30,6 +30,7 @@ pub(super) struct Skim<R> {
     by_line: bool,
     /// What is consumed is kept here as well, while a value is set aside.
     aside: Option<Vec<u8>>,
+    left_out: u64,
 }
 
 /// A member's name, if it is short enough to be one that anybody asks for.
@@ -93,6 +94,7 @@ impl<R: BufRead> Skim<R> {
             consumed: 0,
             by_line: false,
             aside: None,
+            left_out: 0,
         }
     }
 
@@ -369,6 +371,22 @@ impl<R: BufRead> Skim<R> {
                 return Ok(());
             }
         }
+    }
+
+    /// Passes over an item for which its list has no room.
+    pub(super) fn leave_out(&mut self) -> Result<()> {
+        self.left_out += 1;
+        self.skip_value()
+    }
+
+    /// Takes over what another parser left out of a part of this text.
+    pub(super) fn left_out_elsewhere(&mut self, items: u64) {
+        self.left_out += items;
+    }
+
+    /// For how many items there was no room: whoever reads lists has to tell of them.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// Passes over a value and gives its text, for a value that comes before what says how to read it.

@@ -54,9 +54,10 @@ pub(super) enum Looks {
     Broken,
 }
 
+const FIRST: &[u8] = b"{\"type\":\"";
+
 /// Looks at a line. All clients write `type` first; where it isn't, the line is searched.
 pub(super) fn look(line: &[u8]) -> Looks {
-    const FIRST: &[u8] = b"{\"type\":\"";
     if let Some(rest) = line.strip_prefix(FIRST) {
         let kind = memchr(b'"', rest).and_then(|end| Kind::of(&rest[..end]));
         return match (kind, line.last()) {
@@ -68,6 +69,14 @@ pub(super) fn look(line: &[u8]) -> Looks {
         return Looks::Irrelevant;
     }
     search(line)
+}
+
+/// Whether a line that begins so is an event of a kind that doesn't matter.
+pub(super) fn is_contents(beginning: &[u8]) -> bool {
+    let name = beginning.strip_prefix(FIRST);
+    let end = name.and_then(|name| memchr(b'"', name));
+    let name = name.zip(end).and_then(|(name, end)| name.get(..end));
+    name.is_some_and(|name| Kind::of(name).is_none())
 }
 
 fn search(line: &[u8]) -> Looks {
@@ -95,6 +104,15 @@ fn search(line: &[u8]) -> Looks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines_of_tools_are_known_by_their_beginning() {
+        let is = |line: &str| is_contents(line.as_bytes());
+        assert!(is(r#"{"type":"tool.execution_complete","data":{"#));
+        assert!(!is(r#"{"type":"assistant.message","data":{"#));
+        assert!(!is(r#"{"id":"x","type":"tool.execution_complete","#));
+        assert!(!is(r#"{"type":"tool."#));
+    }
 
     #[test]
     fn lines_are_told_by_their_type_wherever_it_stands() {

@@ -19,7 +19,7 @@ use parser::Parser;
 
 const VERSION: u32 = 2;
 
-/// An event that matters is small; lines above this hold contents of tools.
+/// An event that matters is small; lines above this hold contents of tools, and are told if they don't.
 const LONGEST_LINE: usize = 16 << 20;
 
 /// After so many bytes what was read is offered for a commit.
@@ -76,7 +76,7 @@ impl Reader for Events {
             }) if is_absent(&error) => return Ok(cursor.clone()),
             opened => opened?,
         };
-        let mut lines = lines.with_longest_line(LONGEST_LINE);
+        let mut lines = lines.with_longest_line(LONGEST_LINE, line::is_contents);
         let workspace = match source.companions.first() {
             Some(path) => Workspace::read(&root, path),
             None => Workspace::default(),
