@@ -196,7 +196,7 @@ impl Ledger {
             return;
         }
         scope.touched = self.now;
-        let old = std::mem::take(&mut scope.cells);
+        let old = Counted::take(&mut scope);
         let mut deriver = Deriver {
             settings: &self.settings,
             register: &mut self.register,
@@ -230,7 +230,7 @@ impl Ledger {
     fn empty(&mut self, id: ScopeId, mut scope: Scope) -> (Vec<Statement>, Cells) {
         let published = self.anchor(&scope);
         let statements = std::mem::take(&mut scope.statements);
-        let old = std::mem::take(&mut scope.cells);
+        let old = Counted::take(&mut scope);
         scope.anchor = Cells::default();
         scope.last_call = None;
         scope.pass = self.state.meta().pass;
@@ -250,13 +250,28 @@ impl Ledger {
         }
     }
 
-    fn replace(&mut self, id: ScopeId, old: &Cells, scope: &Scope) {
-        self.totals.replace(old, &scope.cells);
+    fn replace(&mut self, id: ScopeId, old: &Counted, scope: &Scope) {
+        self.totals.replace(&old.cells, &scope.cells);
         if let Some(recent) = &mut self.recent {
-            recent.replace(old, &scope.cells);
+            recent.replace(old.truth.as_ref().unwrap_or(&old.cells), scope.truth());
             recent.called(id, scope.surface, scope.last_call);
         }
         self.state.meta_mut().counted = true;
+    }
+}
+
+/// What a scope amounted to before it changed.
+struct Counted {
+    cells: Cells,
+    truth: Option<Cells>,
+}
+
+impl Counted {
+    fn take(scope: &mut Scope) -> Self {
+        Self {
+            cells: std::mem::take(&mut scope.cells),
+            truth: scope.truth.take(),
+        }
     }
 }
 

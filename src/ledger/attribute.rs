@@ -56,16 +56,18 @@ type Place = (SeriesId, Measure);
 /// the truth of some series falls below what they show; they show it until the truth has caught up.
 /// Amounts keep the time that the statements give them. What moves is what most probably was published: of
 /// the same model where there is some, so that a corrected project takes nothing from other models.
+///
+/// `None`: nothing has to move.
 pub(super) fn attribute(
-    derived: Cells,
+    derived: &Cells,
     anchor: &Cells,
     same_model: impl Fn(SeriesId, SeriesId) -> bool,
-) -> Cells {
-    let moves = Moves::needed(&derived, anchor);
+) -> Option<Cells> {
+    let moves = Moves::needed(derived, anchor);
     if moves.short.is_empty() {
-        return derived;
+        return None;
     }
-    moves.apply(derived, anchor, same_model)
+    Some(moves.apply(derived, anchor, same_model))
 }
 
 /// What an amount that moves has in common with what was published.
@@ -124,13 +126,13 @@ impl Moves {
 
     fn apply(
         mut self,
-        derived: Cells,
+        derived: &Cells,
         anchor: &Cells,
         same_model: impl Fn(SeriesId, SeriesId) -> bool,
     ) -> Cells {
         // A known 0 has nothing to move, and stays known.
         let (mut cells, zeros): (Vec<Cell>, Vec<Cell>) =
-            derived.into_iter().partition(|cell| cell.amount > 0);
+            derived.iter().partition(|cell| cell.amount > 0);
         let mut moved = Vec::new();
         for likeness in LIKENESSES {
             let is_like = |place: Place, cell: &Cell| {
@@ -216,7 +218,7 @@ mod tests {
 
     /// All series are of one model.
     fn attribute(derived: Cells, anchor: &Cells) -> Cells {
-        super::attribute(derived, anchor, |_, _| true)
+        super::attribute(&derived, anchor, |_, _| true).unwrap_or(derived)
     }
 
     const MEASURES: [Measure; 6] = [
@@ -320,7 +322,7 @@ mod tests {
         let derived = cells([cell(7, 3, calls, 3), cell(7, 5, calls, 2)]);
         let want = cells([cell(7, 1, calls, 2), cell(7, 3, calls, 3)]);
         let same_model = |a: SeriesId, b: SeriesId| a.0 % 4 == b.0 % 4;
-        assert_eq!(super::attribute(derived, &anchor, same_model), want);
+        assert_eq!(super::attribute(&derived, &anchor, same_model), Some(want));
     }
 
     #[test]

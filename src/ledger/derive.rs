@@ -56,7 +56,7 @@ impl Deriver<'_> {
     /// Derives the scope's cells anew. Of what it amounted to before, `anchor` is what was published.
     pub(super) fn derive(&mut self, id: ScopeId, scope: &mut Scope, anchor: Cells) -> Derived {
         let resolution = resolve(scope);
-        let mut cells: Vec<Cell> = scope.base.iter().copied().collect();
+        let mut cells: Vec<Cell> = Vec::new();
         let mut prices = BTreeMap::new();
         let mut first: Option<(Timestamp, SeriesId)> = None;
         let mut derived = Derived::default();
@@ -140,7 +140,13 @@ impl Deriver<'_> {
         scope.prices = prices;
         let model = |series| self.sets.get(series).map(|labels| &labels.model);
         let same_model = |a, b| model(a) == model(b);
-        scope.cells = attribute(cells.into_iter().collect(), &anchor, same_model);
+        let on = |base: &Cells| -> Cells { base.iter().chain(&cells).copied().collect() };
+        let told = on(&scope.base);
+        let truth = scope.base_truth.as_ref().map(on);
+        (scope.cells, scope.truth) = match attribute(&told, &anchor, same_model) {
+            Some(moved) => (moved, truth.or(Some(told))),
+            None => (told, truth),
+        };
         scope.anchor = anchor;
         derived.new_duplicates = resolution.duplicates.saturating_sub(scope.duplicates);
         scope.duplicates += derived.new_duplicates;

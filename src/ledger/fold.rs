@@ -41,6 +41,7 @@ impl Scope {
     fn fold(&mut self) {
         self.folded_until = self.folded_until.max(self.newest);
         self.base = self.cells.clone();
+        self.base_truth = self.truth.clone();
         self.statements = Vec::new();
         self.prices.clear();
     }

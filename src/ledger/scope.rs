@@ -47,7 +47,12 @@ pub(super) struct Scope {
     /// Set once the statements up to this time were folded into `base`.
     pub(super) folded_until: Option<Timestamp>,
     pub(super) base: Cells,
+    /// What `truth` was when `base` was folded.
+    pub(super) base_truth: Option<Cells>,
+    /// What is counted.
     pub(super) cells: Cells,
+    /// What the statements say, if that isn't what is counted: some of it had been published elsewhere.
+    pub(super) truth: Option<Cells>,
     /// Of `cells`, what had been published when the present pass began to change them.
     pub(super) anchor: Cells,
     /// The pass that changed `cells` last.
@@ -61,6 +66,11 @@ pub(super) struct Scope {
 }
 
 impl Scope {
+    /// What the statements say.
+    pub(super) fn truth(&self) -> &Cells {
+        self.truth.as_ref().unwrap_or(&self.cells)
+    }
+
     /// Adds statements, or replaces their former versions. `false`: nothing changed.
     pub(super) fn merge(&mut self, statements: Vec<Statement>) -> bool {
         let mut places: HashMap<Key, usize> = self

@@ -130,7 +130,7 @@ impl Changes<'_> {
     }
 }
 
-/// The cells of a scope, with what can be told of it without its statements.
+/// What the statements of a scope say, as cells, with what can be told of it without its statements.
 #[derive(Debug)]
 pub(super) struct ScopeCells {
     pub(super) scope: ScopeId,
@@ -295,7 +295,7 @@ impl State {
                 name: row.name.clone(),
                 last_call: row.last_call,
                 surface: row.surface,
-                cells: cells::decode(&row.cells).unwrap_or_default(),
+                cells: cells::decode(row.truth()).unwrap_or_default(),
             });
         }
         Ok(())

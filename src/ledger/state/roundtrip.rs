@@ -184,6 +184,7 @@ prop_compose! {
             (of(time()), of(time()), of(time()), of(coded::<Surface>(9))),
         statements in vec(statement(), 0..8),
         (base, cells, anchor) in (cells(), cells(), cells()),
+        (base_truth, truth) in (of(cells()), of(cells())),
         prices in vec((any::<u64>(), of(0..u64::MAX)), 0..4),
         (pass, duplicates) in (any::<u64>(), any::<u64>()),
     ) -> Scope {
@@ -196,7 +197,9 @@ prop_compose! {
             statements,
             folded_until,
             base,
+            base_truth,
             cells,
+            truth,
             anchor,
             pass,
             prices: prices

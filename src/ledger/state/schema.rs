@@ -6,7 +6,7 @@ use rusqlite::Connection;
 const APPLICATION: i32 = 0x436f_704c;
 
 /// One step a released schema. A file of version `n` has had the first `n` of them.
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "
     CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
     CREATE TABLE sources (id INTEGER PRIMARY KEY, stamp BLOB NOT NULL, cursor BLOB NOT NULL);
@@ -21,6 +21,8 @@ const STEPS: [&str; 2] = [
     ",
     // Statements about tool calls, and counters of them, which programs of version 1 can't read.
     "",
+    // What the statements of a scope say, where that isn't what is counted; absent: it is.
+    "ALTER TABLE scopes ADD COLUMN truth BLOB;",
 ];
 
 /// The version that this program writes.

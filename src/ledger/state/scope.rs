@@ -45,6 +45,8 @@ struct StoredScope {
     /// Picodollars plus 1, in the order of `priced`; 0 is unpriced.
     #[prost(uint64, repeated, tag = "14")]
     prices: Vec<u64>,
+    #[prost(bytes = "vec", optional, tag = "15")]
+    base_truth: Option<Vec<u8>>,
 }
 
 /// A scope as its columns.
@@ -60,6 +62,15 @@ pub(super) struct ScopeRow {
     pub(super) touched: Timestamp,
     pub(super) facts: Vec<u8>,
     pub(super) cells: Vec<u8>,
+    /// Absent: the same as the cells.
+    pub(super) truth: Option<Vec<u8>>,
+}
+
+impl ScopeRow {
+    /// The cells that the statements say.
+    pub(super) fn truth(&self) -> &[u8] {
+        self.truth.as_ref().unwrap_or(&self.cells)
+    }
 }
 
 pub(super) fn encode(scope: &Scope) -> ScopeRow {
@@ -96,9 +107,11 @@ pub(super) fn encode(scope: &Scope) -> ScopeRow {
             .values()
             .map(|&price| encode_price(price))
             .collect(),
+        base_truth: scope.base_truth.as_ref().map(cells::encode),
     };
     ScopeRow {
         name: scope.name.clone(),
+        // Amounts that move keep their time.
         newest_slot: scope.cells.iter().last().map_or(Slot(0), |cell| cell.slot),
         last_call: scope.last_call,
         surface: scope.surface,
@@ -106,6 +119,7 @@ pub(super) fn encode(scope: &Scope) -> ScopeRow {
         touched: scope.touched,
         facts: stored.encode_to_vec(),
         cells: cells::encode(&scope.cells),
+        truth: scope.truth.as_ref().map(cells::encode),
     }
 }
 
@@ -148,6 +162,12 @@ pub(super) fn decode(row: &ScopeRow) -> Result<Scope, Damaged> {
             None => cells.clone(),
         },
         cells,
+        truth: row.truth.as_deref().map(cells::decode).transpose()?,
+        base_truth: stored
+            .base_truth
+            .as_deref()
+            .map(cells::decode)
+            .transpose()?,
         pass: stored.pass,
         prices,
         duplicates: stored.duplicates,

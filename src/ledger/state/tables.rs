@@ -18,7 +18,7 @@ use crate::usage::{Key, Slot, Surface, Timestamp};
 
 impl File {
     pub(super) fn scope(&self, id: ScopeId) -> Result<Option<Scope>, LedgerError> {
-        let sql = "SELECT name, newest, last_call, surface, foldable, touched, facts, cells
+        let sql = "SELECT name, newest, last_call, surface, foldable, touched, facts, cells, truth
             FROM scopes JOIN facts ON facts.scope = scopes.id WHERE id = ?1";
         let row = self.query(sql, |statement| {
             statement
@@ -32,6 +32,7 @@ impl File {
                         touched: Timestamp(row.get(5)?),
                         facts: row.get(6)?,
                         cells: row.get(7)?,
+                        truth: row.get(8)?,
                     })
                 })
                 .optional()
@@ -68,7 +69,8 @@ impl File {
         slot: Slot,
         each: &mut dyn FnMut(ScopeCells),
     ) -> Result<(), LedgerError> {
-        let sql = "SELECT id, name, last_call, surface, cells FROM scopes WHERE newest >= ?1";
+        let sql = "SELECT id, name, last_call, surface, coalesce(truth, cells) FROM scopes
+            WHERE newest >= ?1";
         let damaged = self.query(sql, |statement| {
             let mut rows = statement.query([slot.0])?;
             while let Some(row) = rows.next()? {
@@ -143,8 +145,8 @@ impl File {
                 put.execute(params![id.0 as i64, state.stamp, state.cursor.0])?;
             }
             let mut put = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO scopes (id, name, newest, last_call, surface, cells)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT OR REPLACE INTO scopes (id, name, newest, last_call, surface, cells, truth)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?;
             let mut put_facts = transaction.prepare_cached(
                 "INSERT OR REPLACE INTO facts (scope, foldable, touched, facts) VALUES (?1, ?2, ?3, ?4)",
@@ -158,7 +160,8 @@ impl File {
                     row.newest_slot.0,
                     row.last_call.map(|time| time.0),
                     row.surface.map_or(0, Code::code),
-                    row.cells
+                    row.cells,
+                    row.truth
                 ])?;
                 let foldable = row.foldable.map(|time| time.0);
                 put_facts.execute(params![id.0, foldable, row.touched.0, row.facts])?;

@@ -127,6 +127,44 @@ fn edge_220_a_corrected_project_moves_only_what_is_unpublished() {
 }
 
 #[test]
+fn a_report_says_what_the_statements_say_wherever_it_was_published() {
+    let told = |book: &Book| {
+        let mut by_project: BTreeMap<String, u64> = BTreeMap::new();
+        book.ledger
+            .amounts(|amount| {
+                if amount.measure == INPUT {
+                    *by_project
+                        .entry(amount.labels.project.clone().unwrap().to_string())
+                        .or_default() += amount.amount;
+                }
+            })
+            .unwrap();
+        by_project
+    };
+    let right = |amount| BTreeMap::from([("right".to_owned(), amount)]);
+    let old = |id: &str| {
+        call_with("s", id, |call| {
+            call.time = Some(Timestamp(start().0 - 100 * DAY))
+        })
+    };
+    let mut book = Book::on_disk();
+    book.pass([project("s", "wrong"), old("1"), call("now", "now")]);
+    let snapshot = book.pass([project("s", "right"), project("now", "right"), old("2")]);
+    assert_eq!(of_project(&snapshot, "wrong", INPUT), Some(100));
+    assert_eq!(told(&book), right(300));
+    book = book.restart();
+    assert_eq!(told(&book), right(300));
+    // Nor is it forgotten when the statements are.
+    book.later(2 * DAY);
+    book.publish();
+    let snapshot = book.pass([project("s", "right"), call("s", "3")]);
+    assert_eq!(of_project(&snapshot, "wrong", INPUT), Some(100));
+    assert_eq!(told(&book), right(400));
+    book = book.restart();
+    assert_eq!(told(&book), right(400));
+}
+
+#[test]
 fn what_waits_at_zero_is_not_published_and_moves_whole() {
     let mut book = Book::in_memory();
     book.pass([]);
