@@ -170,7 +170,7 @@ pub(super) fn runaway(person: &'static Person, now: Timestamp, prices: &Catalogu
         began: now,
     });
     let mut context = Context { size: 120_000 };
-    let mut time = Timestamp(now.0 + MINUTE as i64);
+    let mut time = now;
     let mut steps = Vec::new();
     for _ in 0..chance.between(250, 500) {
         time.0 += chance.between(5 * SECOND, 12 * SECOND) as i64;
