@@ -165,7 +165,7 @@ impl Cursor {
 
 /// Every reason that a reader may give for a parse error, so that the counters of a store that was found can
 /// begin at 0: an alert must see the first one.
-pub const PARSE_ERRORS: [&str; 14] = [
+pub const PARSE_ERRORS: [&str; 15] = [
     "cache_above_input",
     "contents",
     "document",
@@ -180,6 +180,7 @@ pub const PARSE_ERRORS: [&str; 14] = [
     "page",
     "path",
     "too_many_items",
+    "value_too_long",
 ];
 
 /// Where a reader puts what it sees.

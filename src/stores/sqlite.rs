@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 
 use super::files::{Identity, open_regular};
 use super::{Reason, Source, StoreError};
@@ -21,8 +21,13 @@ use super::{Reason, Source, StoreError};
 const BUSY_TIMEOUT: Duration = Duration::from_millis(250);
 /// How long one opening may be used in all.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
-/// The longest text or blob that is taken out of a database.
+/// The longest text or blob that SQLite touches: a query that meets a longer one fails as a whole.
 const LONGEST_VALUE: i32 = 16 << 20;
+/// The longest text or blob that is taken out of a database. A row of such values stays below
+/// [`LONGEST_VALUE`].
+const LONGEST_TAKEN: usize = 256 << 10;
+/// Stands for a longer one.
+const TOO_LONG: &str = "too long";
 /// How often a database that changes while it is copied is tried again.
 const COPY_ATTEMPTS: usize = 3;
 /// The largest part of a database that is copied.
@@ -116,10 +121,29 @@ impl Deref for Database {
     }
 }
 
-/// The list of a SELECT: those of `wanted` that the table has, and NULL in place of the others.
+/// An expression for a column whose value may be too long, so that only this value is lost: [`has_too_long`]
+/// tells of it, and it is read as unknown.
+pub(crate) fn bounded(column: &str) -> String {
+    format!(
+        "CASE WHEN octet_length({column}) > {LONGEST_TAKEN} THEN CAST('{TOO_LONG}' AS BLOB) ELSE {column} END"
+    )
+}
+
+/// A condition under which a column may be compared.
+pub(crate) fn is_bounded(column: &str) -> String {
+    format!("octet_length({column}) <= {LONGEST_TAKEN}")
+}
+
+/// Whether a value of the row was too long.
+pub(crate) fn has_too_long(row: &Row<'_>) -> bool {
+    let count = row.as_ref().column_count();
+    (0..count).any(|at| row.get_ref(at) == Ok(ValueRef::Blob(TOO_LONG.as_bytes())))
+}
+
+/// The list of a SELECT: those of `wanted` that the table has, [`bounded`], and NULL in place of the others.
 pub(crate) fn select(columns: &BTreeSet<String>, wanted: &[&str]) -> String {
     let column = |name: &&str| match columns.contains(*name) {
-        true => format!("\"{name}\""),
+        true => bounded(&format!("\"{name}\"")),
         false => "NULL".to_owned(),
     };
     wanted.iter().map(column).collect::<Vec<_>>().join(", ")

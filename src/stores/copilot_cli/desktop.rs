@@ -74,6 +74,9 @@ impl Reader for Desktop {
 fn read_row(row: &rusqlite::Row<'_>, sink: &mut dyn Sink) -> rusqlite::Result<()> {
     let text = |at: usize| row.get_ref(at).map(sqlite::text);
     let count = |at: usize| row.get_ref(at).map(sqlite::count);
+    if sqlite::has_too_long(row) {
+        sink.parse_error("value_too_long");
+    }
     let Some(session) = text(0)? else {
         sink.skipped("no_session");
         return Ok(());
@@ -218,5 +221,24 @@ mod tests {
         let id = |kept: &Kept| kept.observations.last().unwrap().id;
         assert_ne!(id(&one), id(&two));
         assert_eq!(id(&one), id(&read(&row(1_000))));
+    }
+
+    #[test]
+    fn a_text_too_long_to_be_read_costs_itself_only() {
+        let long = "CAST(zeroblob(20 << 20) AS TEXT)";
+        let kept = read(&format!(
+            "ALTER TABLE sessions ADD COLUMN notes TEXT;
+             INSERT INTO sessions VALUES('a','x','m','2026-07-12',1,0,1,0,NULL,{long});
+             INSERT INTO sessions VALUES('b','x',{long},'2026-07-12',2,0,1,0,NULL,NULL);
+             INSERT INTO sessions VALUES({long},'x','m','2026-07-12',3,0,1,0,NULL,NULL);
+             INSERT INTO sessions VALUES('d','x','m','2026-07-12',4,0,1,0,NULL,NULL);"
+        ));
+        let told = totals(&kept);
+        let told: Vec<_> = told
+            .iter()
+            .map(|(scope, total)| (*scope, total.model.as_deref()))
+            .collect();
+        assert_eq!(told, [("a", Some("m")), ("b", None), ("d", Some("m"))]);
+        assert_eq!(kept.parse_errors, ["value_too_long"; 2]);
     }
 }

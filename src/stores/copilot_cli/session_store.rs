@@ -187,6 +187,9 @@ impl Reading<'_> {
         let count = |at: usize| row.get_ref(at).map(sqlite::count);
         let number = |at: usize| row.get_ref(at).map(sqlite::number);
         let id = identity(row)?;
+        if sqlite::has_too_long(row) {
+            sink.parse_error("value_too_long");
+        }
         if let ValueRef::Integer(row) = row.get_ref(0)? {
             self.position.row = row;
             self.position.last = Some(id);
@@ -274,10 +277,14 @@ impl Reading<'_> {
         let mut about = None;
         if columns.contains("id") {
             let list = sqlite::select(columns, &["created_at", "repository", "cwd"]);
-            let query = format!("SELECT {list} FROM sessions WHERE id = ?1");
+            let is_bounded = sqlite::is_bounded("id");
+            let query = format!("SELECT {list} FROM sessions WHERE {is_bounded} AND id = ?1");
             let mut statement = self.database.prepare_cached(&query)?;
             let mut rows = statement.query([session])?;
             if let Some(row) = rows.next()? {
+                if sqlite::has_too_long(row) {
+                    sink.parse_error("value_too_long");
+                }
                 let text = |at: usize| row.get_ref(at).map(sqlite::text);
                 about = Some(SessionFact {
                     started: text(0)?.as_deref().and_then(Timestamp::parse_iso),

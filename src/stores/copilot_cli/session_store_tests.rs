@@ -426,3 +426,57 @@ fn a_view_in_place_of_the_table_is_not_read() {
     );
     assert!(store.pass().observations.is_empty());
 }
+
+#[test]
+fn a_text_too_long_to_be_read_costs_itself_only() {
+    let mut store = Store::new(SCHEMA);
+    let long = "CAST(zeroblob(20 << 20) AS TEXT)";
+    store.sql(&format!(
+        "INSERT INTO sessions(id, cwd, summary) VALUES('s1', '/w/shop', {long}), ('other', {long}, '')"
+    ));
+    for (n, column) in [
+        "finish_reason",
+        "token_details_json",
+        "model",
+        "initiator",
+        "session_id",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (names, values) = match column {
+            "model" | "session_id" => ("", String::new()),
+            _ => (column, long.to_owned()),
+        };
+        let more = [(names, &*values)];
+        let more = if names.is_empty() { &[][..] } else { &more[..] };
+        let at = format!("2026-08-0{}T10:00:00Z", n + 1);
+        store.row(&at, [100, 0, 0, n as u64 + 1], more);
+        if names.is_empty() {
+            store.sql(&format!(
+                "UPDATE assistant_usage_events SET {column} = {long} WHERE created_at = '{at}'"
+            ));
+        }
+    }
+    store.row("2026-08-09T10:00:00Z", [100, 0, 0, 9], &[]);
+    let kept = store.pass();
+    let outputs: Vec<_> = kept
+        .calls()
+        .iter()
+        .map(|call| classes(&call.tokens)[3])
+        .collect();
+    assert_eq!(outputs, [1, 2, 3, 4, 9].map(Some));
+    assert_eq!(kept.parse_errors, ["value_too_long"; 4]);
+    assert_eq!(kept.skipped, ["no_session"]);
+    assert_eq!(kept.calls()[2].model, None);
+    let project = kept.observations.iter().find_map(|one| match &one.fact {
+        Fact::Session(about) => about.project.clone(),
+        _ => None,
+    });
+    assert_eq!(
+        project.map(|hint| hint.project.to_string()).as_deref(),
+        Some("shop")
+    );
+    store.row("2026-08-10T10:00:00Z", [100, 0, 0, 10], &[]);
+    assert_eq!(store.pass().calls().len(), 1, "it goes on behind them");
+}

@@ -111,6 +111,12 @@ impl State {
                 return Ok(());
             }
             let mut call = attributes.complete(span)?;
+            if found.has_too_long || call.has_too_long {
+                sink.parse_error("value_too_long");
+            }
+            if found.has_too_long && found.span_id.is_empty() {
+                return Ok(());
+            }
             let attributes = &mut call.span.attributes;
             if let Some(parent) = &attributes.parent_session {
                 attributes.parent_session = Some(root_session(parent, &parents).to_owned());

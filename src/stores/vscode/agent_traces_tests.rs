@@ -322,3 +322,58 @@ fn a_model_on_this_machine_is_not_copilots() {
         Some(vec![("gpt-5.4".to_owned(), Provider::own("local"))])
     );
 }
+
+#[test]
+fn a_text_too_long_to_be_read_costs_itself_only() {
+    let span = |id: &str| chat(id, "output_tokens", "5");
+    let indexes =
+        "CREATE INDEX o ON spans(operation_name); CREATE INDEX s ON spans(chat_session_id);";
+    let attribute = "INSERT INTO span_attributes VALUES ('a',";
+    for (change, calls_left, told) in [
+        ("UPDATE spans SET name = LONG WHERE span_id = 'a'", 2, 0),
+        (
+            "UPDATE spans SET response_model = LONG WHERE span_id = 'a'",
+            2,
+            1,
+        ),
+        (
+            "UPDATE spans SET chat_session_id = LONG WHERE span_id = 'a'",
+            2,
+            1,
+        ),
+        ("UPDATE spans SET span_id = LONG WHERE span_id = 'a'", 1, 1),
+        (
+            "UPDATE spans SET operation_name = LONG WHERE span_id = 'a'",
+            1,
+            0,
+        ),
+        (
+            &format!(
+                "UPDATE spans SET operation_name = NULL WHERE span_id = 'a';
+                   {attribute} 'gen_ai.operation.name', LONG)"
+            ),
+            1,
+            0,
+        ),
+        (&format!("{attribute} 'gen_ai.input.messages', LONG)"), 2, 0),
+        (&format!("{attribute} 'gen_ai.request.model', LONG)"), 2, 1),
+        (
+            &format!("{attribute} 'github.copilot.git.repository', LONG)"),
+            2,
+            1,
+        ),
+        (
+            &format!("{attribute} 'copilot_chat.parent_chat_session_id', LONG)"),
+            2,
+            1,
+        ),
+    ] {
+        let change = change.replace("LONG", "CAST(zeroblob(20 << 20) AS TEXT)");
+        let rows = span("a") + &span("b") + &change + ";";
+        for rows in [rows.clone(), rows + indexes] {
+            let seen = read(&rows);
+            assert_eq!(calls(&seen).len(), calls_left, "{change}");
+            assert_eq!(seen.errors, vec!["value_too_long"; told], "{change}");
+        }
+    }
+}

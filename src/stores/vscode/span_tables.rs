@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::stores::StoreError;
 use crate::stores::otel::{Attributes, Span, Value};
-use crate::stores::sqlite::{Database, number, text};
+use crate::stores::sqlite::{Database, bounded, has_too_long, is_bounded, number, text};
 use crate::usage::{Surface, Timestamp};
 
 /// The columns that are read. Some are attributes as well, of the name beside them; the column comes first.
@@ -82,6 +82,7 @@ pub(super) struct Found {
     pub(super) span_id: String,
     /// Another one when the row was replaced by another.
     pub(super) contents: u64,
+    pub(super) has_too_long: bool,
 }
 
 /// A model call's span, and the server that was asked.
@@ -89,6 +90,8 @@ pub(super) struct Found {
 pub(super) struct Call {
     pub(super) span: Span,
     pub(super) server: Option<String>,
+    /// Not all of its attributes could be read.
+    pub(super) has_too_long: bool,
 }
 
 impl<'a> Tables<'a> {
@@ -118,20 +121,27 @@ impl<'a> Tables<'a> {
         let operation = column("operation_name");
         let by_attribute = match self.has_attributes {
             true => format!(
-                "OR ({operation} IS NULL AND EXISTS (SELECT 1 FROM span_attributes a WHERE
-                 a.span_id = s.span_id AND a.key = 'gen_ai.operation.name' AND a.value = 'chat'))"
+                "OR (typeof({operation}) = 'null' AND {operation} IS NULL AND {} AND EXISTS (
+                 SELECT 1 FROM span_attributes a WHERE a.span_id = s.span_id
+                 AND a.key = 'gen_ai.operation.name' AND {} = 'chat'))",
+                is_bounded("s.span_id"),
+                bounded("a.value")
             ),
             false => String::new(),
         };
-        let columns = COLUMNS.map(|(name, _)| column(name)).join(", ");
-        let sql =
-            format!("SELECT {columns} FROM spans s WHERE {operation} = 'chat' {by_attribute}");
+        let columns = COLUMNS.map(|(name, _)| bounded(&column(name))).join(", ");
+        let sql = format!(
+            "SELECT {columns} FROM spans s
+             WHERE ({} AND {operation} = 'chat') {by_attribute}",
+            is_bounded(&operation)
+        );
         let mut statement = self.database.prepare(&sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let found = Found {
                 span_id: text(row.get_ref(0)?).unwrap_or_default().into_owned(),
                 contents: hash(row)?,
+                has_too_long: has_too_long(row),
             };
             each(found, span(row)?)?;
         }
@@ -142,7 +152,8 @@ impl<'a> Tables<'a> {
     pub(super) fn attributes(&self) -> rusqlite::Result<AttributesOf<'a>> {
         let names = ATTRIBUTES.map(|name| format!("'{name}'")).join(", ");
         let sql = format!(
-            "SELECT key, value FROM span_attributes WHERE span_id = ?1 AND key IN ({names})"
+            "SELECT key, {} FROM span_attributes WHERE span_id = ?1 AND key IN ({names})",
+            bounded("value")
         );
         let statement = self.has_attributes.then(|| self.database.prepare(&sql));
         Ok(AttributesOf(statement.transpose()?))
@@ -153,11 +164,16 @@ impl<'a> Tables<'a> {
         if !self.has_attributes || !self.columns.contains("chat_session_id") {
             return Ok(HashMap::new());
         }
-        let mut statement = self.database.prepare(
-            "SELECT DISTINCT s.chat_session_id, a.value FROM spans s JOIN span_attributes a
+        let sql = format!(
+            "SELECT DISTINCT {}, {} FROM spans s JOIN span_attributes a
              ON a.span_id = s.span_id AND a.key = 'copilot_chat.parent_chat_session_id'
-             WHERE s.operation_name IN ('invoke_agent', 'chat')",
-        )?;
+             WHERE {} AND {} AND s.operation_name IN ('invoke_agent', 'chat')",
+            bounded("s.chat_session_id"),
+            bounded("a.value"),
+            is_bounded("s.span_id"),
+            is_bounded("s.operation_name")
+        );
+        let mut statement = self.database.prepare(&sql)?;
         let mut parents = HashMap::new();
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -173,7 +189,10 @@ impl<'a> Tables<'a> {
         let sql = format!(
             "SELECT a.value FROM spans s JOIN span_attributes a ON a.span_id = s.span_id
              AND a.key IN ('github.copilot.git.repository', 'copilot_chat.repo.remote_url')
-             WHERE s.{column} = ?1 AND a.value <> '' LIMIT 1"
+             WHERE {} AND {} AND s.{column} = ?1 AND {} AND octet_length(a.value) > 0 LIMIT 1",
+            is_bounded("s.span_id"),
+            is_bounded(&format!("s.{column}")),
+            is_bounded("a.value")
         );
         let exists = self.has_attributes && self.columns.contains(column);
         let statement = exists.then(|| self.database.prepare(&sql));
@@ -187,10 +206,11 @@ pub(super) struct AttributesOf<'a>(Option<Statement<'a>>);
 
 impl AttributesOf<'_> {
     pub(super) fn complete(&mut self, mut span: Span) -> rusqlite::Result<Call> {
-        let mut server = None;
+        let (mut server, mut too_long) = (None, false);
         if let Some(statement) = &mut self.0 {
             let mut rows = statement.query([&span.span_id])?;
             while let Some(row) = rows.next()? {
+                too_long |= has_too_long(row);
                 match (text(row.get_ref(0)?), text(row.get_ref(1)?)) {
                     (Some(key), Some(value)) if key == SERVER => server = Some(value.into_owned()),
                     (Some(key), Some(value)) => {
@@ -200,7 +220,11 @@ impl AttributesOf<'_> {
                 }
             }
         }
-        Ok(Call { span, server })
+        Ok(Call {
+            span,
+            server,
+            has_too_long: too_long,
+        })
     }
 }
 
