@@ -46,7 +46,8 @@ impl Kept {
     }
 }
 
-/// A journal read at once and one read in two passes state the same.
+/// A journal read at once and one read in two passes state the same, and what is kept between passes doesn't
+/// change by being kept.
 pub fn journal(bytes: &[u8]) {
     let mut whole = Kept::default();
     let mut session = Session::default();
@@ -58,9 +59,9 @@ pub fn journal(bytes: &[u8]) {
     let mut session = Session::default();
     let (read, _) = replay(&mut session, &bytes[..bytes.len() / 2], 0, &mut parts);
     session.observe("f", "s", Evidence::JournalRequest, None, &mut parts);
-    let saved = session.save().map(|saved| serde_json::to_string(&saved));
-    let saved = saved.and_then(Result::ok).expect("a session can be saved");
+    let saved = save(&session);
     let mut session = Session::load(serde_json::from_str(&saved).expect("what was saved"));
+    assert_eq!(save(&session), saved);
     let rest = usize::try_from(read)
         .ok()
         .and_then(|read| bytes.get(read..));
@@ -68,6 +69,11 @@ pub fn journal(bytes: &[u8]) {
     assert!(end.is_ok());
     session.observe("f", "s", Evidence::JournalRequest, None, &mut parts);
     assert_eq!(whole.sorted(), parts.sorted());
+}
+
+fn save(session: &Session) -> String {
+    let saved = session.save().map(|saved| serde_json::to_string(&saved));
+    saved.and_then(Result::ok).expect("a session can be saved")
 }
 
 /// A transcript's lines.
@@ -90,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Lines as a writer makes them, and what disks make of those.
-    const LINES: [&str; 12] = [
+    const LINES: [&str; 14] = [
         r#"{"kind":0,"v":{"sessionId":"s","requests":[{"requestId":"a","completionTokens":5}]}}"#,
         r#"{"kind":2,"k":["requests"],"v":[{"requestId":"b","modelState":{"value":1}}]}"#,
         r#"{"kind":2,"k":["requests"],"i":1,"v":[{"requestId":"c","result":{"metadata":{}}}]}"#,
@@ -101,6 +107,8 @@ mod tests {
         r#"{"kind":1,"k":["requests"],"v":"text"}"#,
         r#"{"v":{"requests":{}},"kind":0}"#,
         r#"{"kind":1,"k":["sessionId"],"v":"\ud800"}"#,
+        r#"{"kind":1,"k":["requests",0,"result"],"v":{"details":"GPT • 2 credits","errorDetails":{"code":"x"}}}"#,
+        r#"{"kind":1,"k":["workingDirectory"],"v":"file:///home/kim/a.git"}"#,
         "null",
         "{",
     ];
