@@ -1,8 +1,12 @@
 //! The store as a whole, over files of every format version.
 
+use std::io::Read;
+use std::path::Path;
+
+use proptest::prelude::*;
+
 use super::writer::{Entries, Packing, Writer};
 use super::*;
-use proptest::prelude::*;
 
 /// `count` entries whose values are short strings.
 fn entries(count: usize, text: &str) -> Entries {
@@ -64,6 +68,53 @@ fn edge_182_every_format_and_packing_gives_the_newest_version() {
             assert_eq!(values(&store, "two"), numbered(3, "b"));
             assert!(values(&store, "empty").is_empty());
             assert!(values(&store, "absent").is_empty());
+        }
+    }
+}
+
+/// A file that H2 itself wrote (`fixtures/jetbrains/mvstore`).
+fn genuine(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/jetbrains/mvstore");
+    let packed = std::fs::read(folder.join(format!("{name}.gz"))).unwrap();
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(packed.as_slice())
+        .read_to_end(&mut bytes)
+        .unwrap();
+    bytes
+}
+
+/// The mark `<map/key/version>` in each value of a map.
+fn marks(store: &Store<&[u8]>, map: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let begin = format!("<{map}/");
+    let walked = store
+        .walk(map, &mut |_| false, &mut |_, leaf| {
+            leaf.java_objects(&mut |object| {
+                let text = String::from_utf8_lossy(object);
+                let mark = text
+                    .split(&begin)
+                    .nth(1)
+                    .and_then(|rest| rest.split_once('>'));
+                found.push(format!("{begin}{}>", mark.unwrap().0));
+            })
+            .unwrap();
+        })
+        .unwrap();
+    assert_eq!(walked.damaged, 0);
+    found
+}
+
+#[test]
+fn edge_182_what_older_h2s_wrote_is_read_as_they_read_it() {
+    let truth = include_str!("../../../../fixtures/jetbrains/mvstore/truth.txt");
+    for (h2, format) in [("h2-1.4.200", Format::V1), ("h2-2.1.214", Format::V2)] {
+        for file in ["plain-killed", "lzf-killed", "deflate-closed"] {
+            let bytes = genuine(&format!("{h2}/{file}"));
+            let store = Store::open(bytes.as_slice()).unwrap();
+            assert_eq!(store.header.format, format);
+            assert_eq!(store.maps().collect::<Vec<_>>(), ["another", "one"]);
+            let live = [marks(&store, "another"), marks(&store, "one")].concat();
+            assert_eq!(live, truth.lines().collect::<Vec<_>>(), "{h2}/{file}");
         }
     }
 }
