@@ -143,6 +143,13 @@ mod tests {
         super::journal(lines[1..].join("\n").as_bytes());
     }
 
+    #[test]
+    fn an_id_that_is_longer_when_it_is_escaped_stays_whole() {
+        let id = "\u{1}".repeat(1000);
+        let line = format!(r#"{{"kind":2,"v":[{{"requestId":"{id}","completionTokens":5}}]}}"#);
+        super::journal(format!("{line}\n{}\n", "{}".repeat(line.len() / 2)).as_bytes());
+    }
+
     proptest! {
         #[test]
         fn whatever_a_file_holds_it_is_read_the_same_in_two_passes(text in text()) {

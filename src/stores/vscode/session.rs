@@ -79,7 +79,7 @@ impl Session {
 
     /// The session as it was saved; nothing of it is stated anew.
     pub(super) fn load(saved: Saved) -> Self {
-        let mut skim = Skim::document(saved.document.get().as_bytes());
+        let mut skim = Skim::of_kept(saved.document.get().as_bytes());
         let mut session = match Lean::read(&mut skim, &SHAPE) {
             Ok(document) => Self::of(document),
             Err(_) => Self::default(),

@@ -31,6 +31,7 @@ pub(super) struct Skim<R> {
     /// What is consumed is kept here as well, while a value is set aside.
     aside: Option<Vec<u8>>,
     left_out: u64,
+    longest_text: usize,
 }
 
 /// A member's name, if it is short enough to be one that anybody asks for.
@@ -95,6 +96,16 @@ impl<R: BufRead> Skim<R> {
             by_line: false,
             aside: None,
             left_out: 0,
+            longest_text: LONGEST_TEXT,
+        }
+    }
+
+    /// For a document of what was kept: it is given back as it is. A text that just fitted may be longer by
+    /// its escapes.
+    pub(super) fn of_kept(input: R) -> Self {
+        Self {
+            longest_text: usize::MAX,
+            ..Self::document(input)
         }
     }
 
@@ -283,9 +294,10 @@ impl<R: BufRead> Skim<R> {
         }
     }
 
-    /// A string's bytes between its quotes, escapes as they are, cut at [`LONGEST_TEXT`].
+    /// A string's bytes between its quotes, escapes as they are, cut where it is too long.
     fn raw_text(&mut self) -> Result<Vec<u8>> {
         self.expect(b'"')?;
+        let longest = self.longest_text;
         let mut raw = Vec::new();
         let mut escaped = false;
         loop {
@@ -295,7 +307,7 @@ impl<R: BufRead> Skim<R> {
             }
             let (n, end) = string_end(buffer, &mut escaped)?;
             let text = if end { n - 1 } else { n };
-            let room = LONGEST_TEXT.saturating_sub(raw.len());
+            let room = longest.saturating_sub(raw.len());
             raw.extend_from_slice(&buffer[..text.min(room)]);
             self.consume(n);
             if end {
