@@ -9,6 +9,9 @@ mod in_place;
 mod nested;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use crate::stores::otel::is_model;
 
@@ -135,14 +138,16 @@ impl Round {
 
 /// A cheap test that texts of other kinds rarely pass.
 fn looks_like_contents(text: &str) -> bool {
+    static TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"type\""));
     let head = text.trim_start().as_bytes();
-    head.first() == Some(&b'{') && memchr::memmem::find(head, b"\"type\"").is_some()
+    head.first() == Some(&b'{') && TYPE.find(head).is_some()
 }
 
 /// The `file://` URIs that stand in quotes in a text of any nesting, not yet decoded, in the order of the
 /// text.
 pub(super) fn file_uris(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    memchr::memmem::find_iter(text.as_bytes(), b"\"file://").filter_map(|at| {
+    static URI: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"file://"));
+    URI.find_iter(text.as_bytes()).filter_map(|at| {
         let uri = text.get(at + 1..)?;
         let end = uri.find(['"', '\\', '\n'])?;
         uri.get(..end).map(Cow::Borrowed)

@@ -1,20 +1,27 @@
 //! Reading contents in one go, without unescaping more than replies. Whatever is not as the plugin writes
 //! it is left to the parser that reads level by level.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::nested::{Escaped, Nested};
 use super::{Contents, DEEPEST, Round};
+
+const NUMBER: &[u8] = b"u00";
+static NUMBERS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(NUMBER));
 
 impl Contents {
     /// `None` if the text, whatever it is, can't be read in place.
     pub(super) fn read_in_place(&mut self, text: &str) -> Option<()> {
         // Quotes and backslashes by their numbers would be overlooked.
-        let numbers: [&[u8]; 3] = [b"u0022", b"u005c", b"u005C"];
-        if numbers
-            .iter()
-            .any(|n| memmem::find(text.as_bytes(), n).is_some())
-        {
+        let is_mark = |at: usize| {
+            let number = text
+                .as_bytes()
+                .get(at + NUMBER.len()..at + NUMBER.len() + 2);
+            matches!(number, Some(b"22" | b"5c" | b"5C"))
+        };
+        if NUMBERS.find_iter(text.as_bytes()).any(is_mark) {
             return None;
         }
         let mut json = Nested::new(text);

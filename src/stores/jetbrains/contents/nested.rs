@@ -28,6 +28,63 @@ pub(super) struct Escaped<'a> {
 impl Escaped<'_> {
     /// The text that the string stands for.
     pub(super) fn unescaped(self) -> Option<String> {
+        self.at_once().or_else(|| self.level_by_level())
+    }
+
+    /// All levels in one go. `None`: something has to be looked at more closely.
+    fn at_once(self) -> Option<String> {
+        let mut text = String::with_capacity(self.text.len());
+        let mut rest = self.text;
+        while let Some(at) = memchr(b'\\', rest.as_bytes()) {
+            text.push_str(plain(rest.get(..at)?)?);
+            let escape = rest.get(at..)?;
+            let slashes = escape.bytes().take_while(|&byte| byte == b'\\').count();
+            let (slashes, escaped, length) = self.run(slashes, escape.as_bytes().get(slashes))?;
+            text.extend(std::iter::repeat_n('\\', slashes));
+            text.extend(escaped);
+            rest = escape.get(length..)?;
+        }
+        text.push_str(plain(rest)?);
+        Some(text)
+    }
+
+    /// What a run of backslashes and the byte behind them stand for: backslashes, a character if the byte is
+    /// part of an escape, and how many bytes they take.
+    fn run(self, run: usize, next: Option<&u8>) -> Option<(usize, Option<char>, usize)> {
+        let mut slashes = run;
+        for level in 1..=self.times {
+            if slashes.is_multiple_of(2) {
+                if next == Some(&b'"') {
+                    return None;
+                }
+                slashes /= 2;
+                continue;
+            }
+            let escaped = match next? {
+                b'"' => '"',
+                b'/' => '/',
+                b'n' => '\n',
+                b't' => '\t',
+                b'r' => '\r',
+                b'b' => '\u{8}',
+                b'f' => '\u{c}',
+                _ => return None,
+            };
+            slashes /= 2;
+            // What stands for itself on one level may be an escape again on the next; the others may only
+            // stand on the last.
+            let is_last = level == self.times;
+            match escaped {
+                '/' if slashes == 0 => return Some((0, Some('/'), run + 1)),
+                '"' if !is_last && slashes % 2 == 1 => {}
+                _ if is_last => return Some((slashes, Some(escaped), run + 1)),
+                _ => return None,
+            }
+        }
+        Some((slashes, None, run))
+    }
+
+    fn level_by_level(self) -> Option<String> {
         let mut text = self.text.to_owned();
         for _ in 0..self.times {
             if !text.contains('\\') {
@@ -37,6 +94,15 @@ impl Escaped<'_> {
         }
         Some(text)
     }
+}
+
+/// The text, if it has nothing that has to be escaped in a string.
+fn plain(text: &str) -> Option<&str> {
+    // Without a branch for each byte, many are looked at at once.
+    let bare = text
+        .bytes()
+        .fold(false, |bare, byte| bare | (byte < 0x20) | (byte == b'"'));
+    (!bare).then_some(text)
 }
 
 impl<'a> Nested<'a> {
@@ -50,7 +116,9 @@ impl<'a> Nested<'a> {
     }
 
     pub(super) fn skip_blanks(&mut self) {
-        self.text = self.text.trim_start_matches([' ', '\n', '\t', '\r']);
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\t' | b'\r');
+        let blanks = self.text.bytes().take_while(|byte| is_blank(byte)).count();
+        self.text = self.text.get(blanks..).unwrap_or_default();
     }
 
     pub(super) fn is_at(&self, byte: u8) -> bool {
@@ -195,4 +263,11 @@ impl<'a> Nested<'a> {
     pub(super) fn is_at_end(&self) -> bool {
         self.text.is_empty()
     }
+}
+
+/// The text of a string by either way.
+#[cfg(test)]
+pub(super) fn both(text: &str, times: u32) -> (Option<String>, Option<String>) {
+    let escaped = Escaped { text, times };
+    (escaped.at_once(), escaped.level_by_level())
 }

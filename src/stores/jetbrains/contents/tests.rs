@@ -130,7 +130,43 @@ fn records() -> impl Strategy<Value = Vec<String>> {
     proptest::collection::vec(one, 0..6)
 }
 
+/// Escapes of every kind, and what is none.
+fn escapes() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        Just("\\".to_owned()),
+        Just("\"".to_owned()),
+        Just("\\\\n".to_owned()),
+        "[nrtbfu/x\n]",
+        Just("u00e9".to_owned()),
+        any::<char>().prop_map(String::from),
+    ];
+    proptest::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
+}
+
 proptest! {
+    #[test]
+    fn all_levels_at_once_are_the_levels_one_by_one(text in escapes(), times in 1u32..5) {
+        let mut escaped = text;
+        for _ in 0..times - 1 {
+            escaped = json!(escaped).to_string();
+            escaped = escaped[1..escaped.len() - 1].to_owned();
+        }
+        let (at_once, one_by_one) = nested::both(&escaped, times);
+        if let Some(text) = at_once {
+            prop_assert_eq!(Some(text), one_by_one);
+        }
+    }
+
+    #[test]
+    fn plain_escapes_are_read_at_once(text in "[a-z\\\\\"\n\t ]{0,20}", times in 1u32..5) {
+        let mut escaped = text.clone();
+        for _ in 0..times {
+            escaped = json!(escaped).to_string();
+            escaped = escaped[1..escaped.len() - 1].to_owned();
+        }
+        prop_assert_eq!(nested::both(&escaped, times).0, Some(text));
+    }
+
     #[test]
     fn both_ways_read_the_same(records in records(), new: bool) {
         let text = if new { graph(&records) } else { map(&records) };
