@@ -150,6 +150,19 @@ mod tests {
         super::journal(format!("{line}\n{}\n", "{}".repeat(line.len() / 2)).as_bytes());
     }
 
+    #[test]
+    fn a_figure_that_falls_to_nothing_stays_what_it_was() {
+        for name in ["promptTokens", "completionTokens", "copilotCredits"] {
+            let line = |n| format!(r#"{{"kind":1,"k":["requests",0,"{name}"],"v":{n}}}"#);
+            super::journal(format!("{}\n{} \n", line(9), line(0)).as_bytes());
+        }
+        let line = |n| {
+            let path = r#"["requests",0,"result","metadata","outputTokens"]"#;
+            format!(r#"{{"kind":1,"k":{path},"v":{n}}}"#)
+        };
+        super::journal(format!("{}\n{} \n", line(9), line(0)).as_bytes());
+    }
+
     proptest! {
         #[test]
         fn whatever_a_file_holds_it_is_read_the_same_in_two_passes(text in text()) {

@@ -251,6 +251,9 @@ impl Request {
     pub(super) fn absorb(&mut self, newer: Self) {
         // A sum over rounds can only grow; a smaller one is a state from before.
         let grown = |old: Option<u64>, new: Option<u64>| old.max(new);
+        // Each round replaces the one before, but a 0 tells less: what was stated would depend on when it was
+        // read.
+        let latest = |old: Option<u64>, new: Option<u64>| new.filter(|&n| n > 0).or(old).or(new);
         let whole = |totals: &[(String, Tokens)]| {
             let sum = totals
                 .iter()
@@ -272,8 +275,8 @@ impl Request {
             model_id: newer.model_id.or(self.model_id.take()),
             resolved_model: newer.resolved_model.or(self.resolved_model.take()),
             output: grown(self.output, newer.output),
-            last_input: newer.last_input.or(self.last_input),
-            last_output: newer.last_output.or(self.last_output),
+            last_input: latest(self.last_input, newer.last_input),
+            last_output: latest(self.last_output, newer.last_output),
             credits: self.credits.max(newer.credits),
             session_credits: self.session_credits.max(newer.session_credits),
             per_model: match more_models && !newer.per_model.is_empty() {
