@@ -252,6 +252,9 @@ impl Ledger {
 
     fn replace(&mut self, id: ScopeId, old: &Counted, scope: &Scope) {
         self.totals.replace(&old.cells, &scope.cells);
+        if let Some(truth) = &scope.truth {
+            self.totals.keep(truth);
+        }
         if let Some(recent) = &mut self.recent {
             recent.replace(old.truth.as_ref().unwrap_or(&old.cells), scope.truth());
             recent.called(id, scope.surface, scope.last_call);

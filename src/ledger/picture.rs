@@ -74,7 +74,12 @@ impl Ledger {
     fn shown_series(&self) -> Vec<Series> {
         let mut shown: BTreeMap<SeriesLabels, BTreeMap<Measure, Value>> = BTreeMap::new();
         for (id, counters) in self.totals.iter() {
-            let Some(labels) = self.sets.get(id) else {
+            // Nothing may be counted under a label set, though statements speak of it.
+            let Some(labels) = self
+                .sets
+                .get(id)
+                .filter(|_| !counters.by_measure.is_empty())
+            else {
                 continue;
             };
             let values = shown.entry(self.privacy.show(labels)).or_default();

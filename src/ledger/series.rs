@@ -95,13 +95,24 @@ impl SeriesTotals {
         }
     }
 
-    fn counter(&mut self, cell: &Cell) -> &mut Counter {
-        let counters = self.0.entry(cell.series).or_insert_with(|| Counters {
+    /// Keeps the label sets that statements speak of, even if nothing is counted under them.
+    pub(super) fn keep(&mut self, truth: &Cells) {
+        for cell in truth.iter() {
+            self.counters(cell);
+        }
+    }
+
+    fn counters(&mut self, cell: &Cell) -> &mut Counters {
+        self.0.entry(cell.series).or_insert_with(|| Counters {
             by_measure: BTreeMap::new(),
             first: cell.slot,
             last_call: None,
             dirty: true,
-        });
+        })
+    }
+
+    fn counter(&mut self, cell: &Cell) -> &mut Counter {
+        let counters = self.counters(cell);
         counters.dirty = true;
         counters.first = counters.first.min(cell.slot);
         let is_new = !counters.by_measure.contains_key(&cell.measure);

@@ -233,5 +233,12 @@ proptest! {
         prop_assert_eq!(calls(&last), stores.calls() as u128);
         prop_assert_eq!(truth(&book.ledger, OUTPUT), outputs);
         prop_assert!(sum(&last, OUTPUT) >= outputs);
+        // Whatever was published on the way: a report says the same as one that reads all anew.
+        let mut fresh = Book::in_memory();
+        for statement in stores.statements() {
+            fresh.say_by(StoreKind::CliEvents, "a", [statement]);
+        }
+        fresh.publish();
+        prop_assert_eq!(told(&book), told(&fresh));
     }
 }

@@ -281,6 +281,21 @@ fn truth(ledger: &Ledger, measure: Measure) -> u128 {
     sum
 }
 
+/// Input by project, as reports have it.
+fn told(book: &Book) -> BTreeMap<String, u64> {
+    let mut by_project: BTreeMap<String, u64> = BTreeMap::new();
+    book.ledger
+        .amounts(|amount| {
+            if amount.measure == INPUT {
+                *by_project
+                    .entry(amount.labels.project.clone().unwrap().to_string())
+                    .or_default() += amount.amount;
+            }
+        })
+        .unwrap();
+    by_project
+}
+
 fn credits(call: &mut CallFact, nano: u64) {
     call.credits = Some(Credits(nano));
 }

@@ -128,19 +128,6 @@ fn edge_220_a_corrected_project_moves_only_what_is_unpublished() {
 
 #[test]
 fn a_report_says_what_the_statements_say_wherever_it_was_published() {
-    let told = |book: &Book| {
-        let mut by_project: BTreeMap<String, u64> = BTreeMap::new();
-        book.ledger
-            .amounts(|amount| {
-                if amount.measure == INPUT {
-                    *by_project
-                        .entry(amount.labels.project.clone().unwrap().to_string())
-                        .or_default() += amount.amount;
-                }
-            })
-            .unwrap();
-        by_project
-    };
     let right = |amount| BTreeMap::from([("right".to_owned(), amount)]);
     let old = |id: &str| {
         call_with("s", id, |call| {
@@ -162,6 +149,31 @@ fn a_report_says_what_the_statements_say_wherever_it_was_published() {
     assert_eq!(told(&book), right(400));
     book = book.restart();
     assert_eq!(told(&book), right(400));
+}
+
+#[test]
+fn a_report_knows_a_project_under_which_nothing_is_counted() {
+    let mut book = Book::on_disk();
+    book.pass([project("s", "wrong"), call("s", "1")]);
+    let snapshot = book.pass([project("s", "right")]);
+    assert_eq!(of_project(&snapshot, "right", INPUT), None);
+    book = book.restart();
+    assert_eq!(told(&book), BTreeMap::from([("right".to_owned(), 100)]));
+    let today = |snapshot: &Snapshot| -> Vec<String> {
+        let windows = snapshot.windows.iter();
+        let today = windows.filter(|total| total.window == Window::Today);
+        today
+            .map(|total| total.labels.project.clone().unwrap().to_string())
+            .collect()
+    };
+    assert_eq!(today(&book.publish()), ["right"]);
+    // Nor is its place taken by what comes next.
+    let snapshot = book.pass([project("t", "third"), call("t", "2")]);
+    assert_eq!(of_project(&snapshot, "right", INPUT), None);
+    let all = [("right".to_owned(), 100), ("third".to_owned(), 100)];
+    assert_eq!(told(&book), BTreeMap::from(all.clone()));
+    book = book.restart();
+    assert_eq!(told(&book), BTreeMap::from(all));
 }
 
 #[test]
