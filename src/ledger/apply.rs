@@ -186,13 +186,14 @@ impl Ledger {
         });
         let mut statements = pending.statements;
         let mut anchor = self.anchor(&scope);
+        let absorbs = !loaded.absorbed.is_empty();
         for (from, other) in loaded.absorbed {
             let (moved, published) = self.empty(from, other);
             self.rename(&moved, id);
             statements.extend(moved);
             anchor = anchor.into_iter().chain(published).collect();
         }
-        if !scope.merge(statements) {
+        if !scope.merge(statements) && !absorbs {
             return;
         }
         scope.touched = self.now;
@@ -223,7 +224,8 @@ impl Ledger {
             return scope.anchor.clone();
         }
         let released = |cell: &&Cell| self.totals.is_released(cell.series, cell.measure);
-        scope.cells.iter().filter(released).copied().collect()
+        let cells = scope.cells.iter().filter(released);
+        cells.chain(scope.unbacked.iter()).copied().collect()
     }
 
     /// Takes everything out of a scope: its statements, and what of them has been published.
@@ -232,6 +234,7 @@ impl Ledger {
         let statements = std::mem::take(&mut scope.statements);
         let old = Counted::take(&mut scope);
         scope.anchor = Cells::default();
+        scope.unbacked = Cells::default();
         scope.last_call = None;
         scope.pass = self.state.meta().pass;
         self.replace(id, &old, &scope);

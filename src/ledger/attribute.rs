@@ -62,12 +62,21 @@ pub(super) fn attribute(
     derived: &Cells,
     anchor: &Cells,
     same_model: impl Fn(SeriesId, SeriesId) -> bool,
-) -> Option<Cells> {
+) -> Option<Attributed> {
     let moves = Moves::needed(derived, anchor);
     if moves.short.is_empty() {
         return None;
     }
     Some(moves.apply(derived, anchor, same_model))
+}
+
+/// What is counted where.
+#[derive(Debug, PartialEq)]
+pub(super) struct Attributed {
+    pub(super) cells: Cells,
+    /// What was published and no statement backs any more. What comes later is counted there first, or it
+    /// would be shown in addition.
+    pub(super) unbacked: Cells,
 }
 
 /// What an amount that moves has in common with what was published.
@@ -129,7 +138,7 @@ impl Moves {
         derived: &Cells,
         anchor: &Cells,
         same_model: impl Fn(SeriesId, SeriesId) -> bool,
-    ) -> Cells {
+    ) -> Attributed {
         // A known 0 has nothing to move, and stays known.
         let (mut cells, zeros): (Vec<Cell>, Vec<Cell>) =
             derived.iter().partition(|cell| cell.amount > 0);
@@ -155,7 +164,24 @@ impl Moves {
             }
         }
         cells.retain(|cell| cell.amount > 0);
-        cells.into_iter().chain(zeros).chain(moved).collect()
+        Attributed {
+            cells: cells.into_iter().chain(zeros).chain(moved).collect(),
+            unbacked: self.unbacked(anchor),
+        }
+    }
+
+    /// What is short still, with the times of what was published.
+    fn unbacked(mut self, anchor: &Cells) -> Cells {
+        let part = |published: &Cell| {
+            let short = self.short.get_mut(&(published.series, published.measure))?;
+            let amount = published.amount.min(*short);
+            *short -= amount;
+            (amount > 0).then_some(Cell {
+                amount,
+                ..*published
+            })
+        };
+        anchor.iter().filter_map(part).collect()
     }
 
     /// Moves up to `wanted` to `place` from those of the cells that are like it.
@@ -218,7 +244,10 @@ mod tests {
 
     /// All series are of one model.
     fn attribute(derived: Cells, anchor: &Cells) -> Cells {
-        super::attribute(&derived, anchor, |_, _| true).unwrap_or(derived)
+        match super::attribute(&derived, anchor, |_, _| true) {
+            Some(attributed) => attributed.cells,
+            None => derived,
+        }
     }
 
     const MEASURES: [Measure; 6] = [
@@ -322,7 +351,8 @@ mod tests {
         let derived = cells([cell(7, 3, calls, 3), cell(7, 5, calls, 2)]);
         let want = cells([cell(7, 1, calls, 2), cell(7, 3, calls, 3)]);
         let same_model = |a: SeriesId, b: SeriesId| a.0 % 4 == b.0 % 4;
-        assert_eq!(super::attribute(&derived, &anchor, same_model), Some(want));
+        let attributed = super::attribute(&derived, &anchor, same_model);
+        assert_eq!(attributed.unwrap().cells, want);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::attribute::attribute;
+use super::attribute::{Attributed, attribute};
 use super::cells::{Cell, Cells, SeriesId};
 use super::charge::{self, Charge};
 use super::intake::SourceId;
@@ -53,7 +53,7 @@ pub(super) struct Derived {
 }
 
 impl Deriver<'_> {
-    /// Derives the scope's cells anew. Of what it amounted to before, `anchor` is what was published.
+    /// Derives the scope's cells anew. `anchor` is what of it was published.
     pub(super) fn derive(&mut self, id: ScopeId, scope: &mut Scope, anchor: Cells) -> Derived {
         let resolution = resolve(scope);
         let mut cells: Vec<Cell> = Vec::new();
@@ -143,10 +143,16 @@ impl Deriver<'_> {
         let on = |base: &Cells| -> Cells { base.iter().chain(&cells).copied().collect() };
         let told = on(&scope.base);
         let truth = scope.base_truth.as_ref().map(on);
-        (scope.cells, scope.truth) = match attribute(&told, &anchor, same_model) {
-            Some(moved) => (moved, truth.or(Some(told))),
-            None => (told, truth),
-        };
+        match attribute(&told, &anchor, same_model) {
+            Some(Attributed { cells, unbacked }) => {
+                (scope.cells, scope.unbacked) = (cells, unbacked);
+                scope.truth = truth.or(Some(told));
+            }
+            None => {
+                (scope.cells, scope.unbacked) = (told, Cells::default());
+                scope.truth = truth;
+            }
+        }
         scope.anchor = anchor;
         derived.new_duplicates = resolution.duplicates.saturating_sub(scope.duplicates);
         scope.duplicates += derived.new_duplicates;

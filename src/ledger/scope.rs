@@ -53,7 +53,9 @@ pub(super) struct Scope {
     pub(super) cells: Cells,
     /// What the statements say, if that isn't what is counted: some of it had been published elsewhere.
     pub(super) truth: Option<Cells>,
-    /// Of `cells`, what had been published when the present pass began to change them.
+    /// What was published and no statement backs any more.
+    pub(super) unbacked: Cells,
+    /// Of `cells` and `unbacked`, what had been published when the present pass began to change them.
     pub(super) anchor: Cells,
     /// The pass that changed `cells` last.
     pub(super) pass: u64,

@@ -184,7 +184,7 @@ prop_compose! {
             (of(time()), of(time()), of(time()), of(coded::<Surface>(9))),
         statements in vec(statement(), 0..8),
         (base, cells, anchor) in (cells(), cells(), cells()),
-        (base_truth, truth) in (of(cells()), of(cells())),
+        (base_truth, truth, unbacked) in (of(cells()), of(cells()), cells()),
         prices in vec((any::<u64>(), of(0..u64::MAX)), 0..4),
         (pass, duplicates) in (any::<u64>(), any::<u64>()),
     ) -> Scope {
@@ -200,6 +200,7 @@ prop_compose! {
             base_truth,
             cells,
             truth,
+            unbacked,
             anchor,
             pass,
             prices: prices

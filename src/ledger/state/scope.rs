@@ -8,6 +8,7 @@ use prost::Message;
 use super::messages::StoredStatement;
 use super::texts::Texts;
 use super::{Damaged, cells};
+use crate::ledger::cells::Cells;
 use crate::ledger::intake::SourceId;
 use crate::ledger::scope::{Scope, Statement};
 use crate::usage::{Slot, Surface, Timestamp, Usd};
@@ -47,6 +48,8 @@ struct StoredScope {
     prices: Vec<u64>,
     #[prost(bytes = "vec", optional, tag = "15")]
     base_truth: Option<Vec<u8>>,
+    #[prost(bytes = "vec", optional, tag = "16")]
+    unbacked: Option<Vec<u8>>,
 }
 
 /// A scope as its columns.
@@ -108,6 +111,7 @@ pub(super) fn encode(scope: &Scope) -> ScopeRow {
             .map(|&price| encode_price(price))
             .collect(),
         base_truth: scope.base_truth.as_ref().map(cells::encode),
+        unbacked: (scope.unbacked != Cells::default()).then(|| cells::encode(&scope.unbacked)),
     };
     ScopeRow {
         name: scope.name.clone(),
@@ -168,6 +172,10 @@ pub(super) fn decode(row: &ScopeRow) -> Result<Scope, Damaged> {
             .as_deref()
             .map(cells::decode)
             .transpose()?,
+        unbacked: match stored.unbacked {
+            Some(unbacked) => cells::decode(&unbacked)?,
+            None => Cells::default(),
+        },
         pass: stored.pass,
         prices,
         duplicates: stored.duplicates,

@@ -152,6 +152,23 @@ fn a_report_says_what_the_statements_say_wherever_it_was_published() {
 }
 
 #[test]
+fn what_was_shown_too_much_is_caught_up_with_whatever_comes_next() {
+    let said = |id: &str, count| call_with("s", id, |call| output(call, count));
+    let mut book = Book::on_disk();
+    book.seen_pass([project("s", "wrong"), said("1", 50), said("2", 50)]);
+    book.seen_pass([project("s", "right"), said("2", 10)]);
+    book = book.restart();
+    book.seen_pass([said("3", 30)]);
+    let snapshot = book.publish();
+    assert_eq!(truth(&book.ledger, OUTPUT), 90);
+    assert_eq!(sum(&snapshot, OUTPUT), 100);
+    book.seen_pass([said("4", 30)]);
+    let snapshot = book.publish();
+    assert_eq!(sum(&snapshot, OUTPUT), 120);
+    assert_eq!(of_project(&snapshot, "right", OUTPUT), Some(20));
+}
+
+#[test]
 fn a_report_knows_a_project_under_which_nothing_is_counted() {
     let mut book = Book::on_disk();
     book.pass([project("s", "wrong"), call("s", "1")]);
