@@ -88,6 +88,9 @@ struct Position {
     last: Option<Key>,
     /// Session and time of the row read last.
     dated: Option<(String, Timestamp)>,
+    /// The newest `updated_at` of a session, empty if there was none; `None`: sessions were never looked at.
+    #[serde(default)]
+    updated: Option<String>,
 }
 
 /// Reads what is new in a database below `root`; also for copies that other products keep of it.
@@ -164,7 +167,40 @@ impl Reading<'_> {
         }
         drop(rows);
         drop(statement);
+        self.updated_sessions(sink)?;
         transaction.finish()
+    }
+
+    /// States anew what changed of sessions whose rows were read before.
+    fn updated_sessions(&mut self, sink: &mut dyn Sink) -> rusqlite::Result<()> {
+        if !["id", "updated_at"]
+            .iter()
+            .all(|&name| self.session_columns.contains(name))
+        {
+            return Ok(());
+        }
+        let (id, updated) = (sqlite::is_bounded("id"), sqlite::is_bounded("updated_at"));
+        let since = self.position.updated.take();
+        let newest = format!("SELECT max(CAST(updated_at AS TEXT)) FROM sessions WHERE {updated}");
+        let newest: Option<String> = self.database.query_row(&newest, [], |row| row.get(0))?;
+        self.position.updated = Some(newest.unwrap_or_default());
+        let Some(since) = since else {
+            return Ok(());
+        };
+        let query = format!(
+            "SELECT id FROM sessions WHERE {id} AND {updated} AND typeof(id) = 'text'
+             AND CAST(updated_at AS TEXT) >= ?1
+             AND EXISTS (SELECT 1 FROM {TABLE} WHERE session_id = sessions.id)"
+        );
+        let database = self.database;
+        let mut statement = database.prepare_cached(&query)?;
+        let mut rows = statement.query([since])?;
+        while let Some(row) = rows.next()? {
+            if let Some(session) = sqlite::text(row.get_ref(0)?) {
+                self.session(&session, sink)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether the row read last is still there and the same.

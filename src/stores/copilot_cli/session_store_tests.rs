@@ -250,6 +250,27 @@ fn edge_054_a_store_of_an_older_client_holds_no_calls() {
 }
 
 #[test]
+fn a_session_that_is_named_later_is_stated_again() {
+    let named = |kept: &Kept| -> Vec<String> {
+        let project = |told: &Observation| match &told.fact {
+            Fact::Session(about) => about.project.as_ref().map(|hint| hint.project.to_string()),
+            _ => None,
+        };
+        kept.observations.iter().filter_map(project).collect()
+    };
+    let mut store = Store::new(SCHEMA);
+    store.row(NOON, [10, 0, 0, 1], &[]);
+    assert!(named(&store.pass()).is_empty());
+    store.sql("INSERT INTO sessions(id, cwd, updated_at) VALUES('s1', '/srv/shop', '2026-08-07T12:00:00Z')");
+    assert_eq!(named(&store.pass()), ["shop"]);
+    store.sql("UPDATE sessions SET repository = 'acme/web', updated_at = '2026-08-07T12:01:00Z'");
+    assert_eq!(named(&store.pass()), ["web"]);
+    // Nothing is said of sessions without calls.
+    store.sql("INSERT INTO sessions(id, cwd, updated_at) VALUES('other', '/srv/x', '2026-08-07T12:02:00Z')");
+    assert!(named(&store.pass()).iter().all(|name| name == "web"));
+}
+
+#[test]
 fn edge_055_a_column_that_went_away_is_an_error() {
     let mut store = Store::new(SCHEMA);
     store.row(NOON, [10, 0, 0, 1], &[]);
