@@ -52,8 +52,8 @@ pub struct Sample {
     pub value: SampleValue,
     /// Since when a counter or histogram counts.
     pub born: Option<Timestamp>,
-    /// Of a counter's value, what was there before it was born as history (first start).
-    pub baseline: f64,
+    /// Of a counter's or histogram's value, what was there before it was born as history (first start).
+    pub baseline: SampleValue,
 }
 
 impl Sample {
@@ -63,7 +63,7 @@ impl Sample {
             labels,
             value: SampleValue::Number(value),
             born: None,
-            baseline: 0.0,
+            baseline: SampleValue::Number(0.0),
         }
     }
 }

@@ -126,7 +126,7 @@ fn counters(table: &mut Table<'_>, series: &Series) {
             labels,
             value: SampleValue::Number(value.amount as f64 / scale),
             born: Some(value.born),
-            baseline: value.baseline as f64 / scale,
+            baseline: SampleValue::Number(value.baseline as f64 / scale),
         });
     }
 }
@@ -142,13 +142,16 @@ fn histograms(table: &mut Table<'_>, series: &Series, histogram: Histogram) {
     let Some(born) = born else {
         return;
     };
-    let count =
-        |value: &Option<&Value>| value.map_or(0, |v| u64::try_from(v.amount).unwrap_or(u64::MAX));
-    let bounds = Histogram::BOUNDS_MILLIS.iter().map(|&ms| ms as f64 / 1e3);
-    let value = HistogramValue {
-        buckets: bounds.zip(buckets.iter().map(count)).collect(),
-        overflow: buckets.last().map_or(0, count),
-        sum: sum.map_or(0.0, |v| v.amount as f64 / 1e3),
+    let of = |amount: fn(&Value) -> u128| {
+        let count = |value: &Option<&Value>| {
+            value.map_or(0, |v| u64::try_from(amount(v)).unwrap_or(u64::MAX))
+        };
+        let bounds = Histogram::BOUNDS_MILLIS.iter().map(|&ms| ms as f64 / 1e3);
+        SampleValue::Histogram(HistogramValue {
+            buckets: bounds.zip(buckets.iter().map(count)).collect(),
+            overflow: buckets.last().map_or(0, count),
+            sum: sum.map_or(0.0, |v| amount(v) as f64 / 1e3),
+        })
     };
     let entry = match histogram {
         Histogram::Duration => cat::CALL_DURATION,
@@ -156,9 +159,9 @@ fn histograms(table: &mut Table<'_>, series: &Series, histogram: Histogram) {
     };
     table.push(&entry, common(&series.labels), |labels| Sample {
         labels,
-        value: SampleValue::Histogram(value),
+        value: of(|v| v.amount),
         born: Some(born),
-        baseline: 0.0,
+        baseline: of(|v| v.baseline),
     });
 }
 

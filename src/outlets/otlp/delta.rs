@@ -41,7 +41,10 @@ impl Watermark {
     pub(super) fn number(&self, family: &str, sample: &Sample) -> (f64, Option<Timestamp>) {
         match self.acknowledged.get(&key(family, sample)) {
             Some(sent) => (sent.value, Some(Timestamp(sent.at))),
-            None => (sample.baseline, sample.born),
+            None => match &sample.baseline {
+                SampleValue::Number(history) => (*history, sample.born),
+                SampleValue::Histogram(history) => (history.sum, sample.born),
+            },
         }
     }
 
@@ -59,12 +62,10 @@ impl Watermark {
                 };
                 (Some(value), Some(Timestamp(sent.at)))
             }
-            // Of a histogram's history only the count is known, so all that was there at first sight is taken for sent.
-            None if sample.baseline > 0.0 => match &sample.value {
-                SampleValue::Histogram(total) => (Some(total.clone()), sample.born),
+            None => match &sample.baseline {
+                SampleValue::Histogram(history) => (Some(history.clone()), sample.born),
                 SampleValue::Number(_) => (None, sample.born),
             },
-            None => (None, sample.born),
         }
     }
 
@@ -121,7 +122,7 @@ mod tests {
             labels: vec![("model".into(), "m".into())],
             value: SampleValue::Number(value),
             born: Some(Timestamp(5)),
-            baseline: 100.0,
+            baseline: SampleValue::Number(100.0),
         };
         vec![Family {
             name: "c_total",
@@ -132,6 +133,23 @@ mod tests {
             own: false,
             samples: vec![sample],
         }]
+    }
+
+    #[test]
+    fn of_a_histogram_only_its_history_is_taken_for_sent() {
+        let value = |n| HistogramValue {
+            buckets: vec![(1.0, n)],
+            overflow: 1,
+            sum: n as f64 / 2.0,
+        };
+        let sample = Sample {
+            labels: Vec::new(),
+            value: SampleValue::Histogram(value(7)),
+            born: Some(Timestamp(5)),
+            baseline: SampleValue::Histogram(value(5)),
+        };
+        let (sent, since) = Watermark::default().histogram("h", &sample);
+        assert_eq!((sent, since), (Some(value(5)), Some(Timestamp(5))));
     }
 
     #[test]

@@ -237,7 +237,7 @@ mod tests {
             labels: vec![("model".into(), "m".into())],
             value: SampleValue::Number(value),
             born: Some(Timestamp(born)),
-            baseline: 0.0,
+            baseline: SampleValue::Number(0.0),
         }
     }
 
