@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -278,7 +278,12 @@ fn copied(root: &Path, path: &Path) -> Result<(Connection, Option<tempfile::Temp
         }
         // Unchanged sizes, times and headers: the files belong together.
         if state(root, path)? == before {
-            if beside(&copy, "-journal").exists() {
+            let journal = beside(&copy, "-journal");
+            if journal.exists() {
+                if names_another_file(&journal)? {
+                    let text = "a transaction over several databases that never ended";
+                    return Err(Reason::Unsupported(text.to_owned()));
+                }
                 undo(&copy)?;
             }
             return Ok((connect(&copy, false)?, Some(folder)));
@@ -297,7 +302,7 @@ fn part(root: &Path, path: &Path, suffix: &str) -> io::Result<Option<(fs::File, 
 
 fn copy_file(from: fs::File, to: &Path) -> io::Result<()> {
     let mut to = fs::File::create(to)?;
-    match io::copy(&mut io::Read::take(from, LARGEST_COPY + 1), &mut to)? {
+    match io::copy(&mut from.take(LARGEST_COPY + 1), &mut to)? {
         0..=LARGEST_COPY => Ok(()),
         _ => Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
@@ -311,6 +316,19 @@ fn remove(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Whether a rollback journal ends with the name of a super-journal. SQLite would open that file, wherever it
+/// lies and whatever it is (<https://www.sqlite.org/fileformat2.html#the_rollback_journal>). Copilot's clients
+/// write no such names.
+fn names_another_file(journal: &Path) -> io::Result<bool> {
+    const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let mut file = fs::File::open(journal)?;
+    let size = file.metadata()?.len();
+    let mut end = Vec::new();
+    file.seek(SeekFrom::Start(size.saturating_sub(MAGIC.len() as u64)))?;
+    file.read_to_end(&mut end)?;
+    Ok(end == MAGIC)
 }
 
 /// The first access of a connection that may write undoes what the journal says.
@@ -331,7 +349,7 @@ fn state(root: &Path, path: &Path) -> io::Result<State> {
         };
         let mut header = Vec::new();
         if !suffix.is_empty() {
-            io::Read::read_to_end(&mut io::Read::take(file, 32), &mut header)?;
+            file.take(32).read_to_end(&mut header)?;
         }
         Ok(Some((metadata.len(), metadata.modified().ok(), header)))
     };

@@ -82,10 +82,10 @@ fn edge_057_a_wal_without_shm_is_read_through_a_copy() {
     assert!(!copy.exists());
 }
 
-#[test]
-fn what_a_dead_writer_left_half_done_is_not_read() {
-    let dir = tempfile::tempdir().unwrap();
-    let live = dir.path().join("live.db");
+/// `left.db` and its journal, as a writer leaves them that dies when half of its transaction is written: it had
+/// 50 rows before, the highest of them 49.
+fn half_done(dir: &Path) -> PathBuf {
+    let live = dir.join("live.db");
     let mut writer = Connection::open(&live).unwrap();
     writer
         .execute_batch(
@@ -106,11 +106,17 @@ fn what_a_dead_writer_left_half_done_is_not_read() {
         .execute("UPDATE t SET a = a + 1000", [])
         .unwrap();
     (50..100).for_each(|n| insert(&transaction, n));
-    let left = dir.path().join("left.db");
+    let left = dir.join("left.db");
     for suffix in ["", "-journal"] {
         fs::copy(beside(&live, suffix), beside(&left, suffix)).unwrap();
     }
-    drop(transaction);
+    left
+}
+
+#[test]
+fn what_a_dead_writer_left_half_done_is_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let left = half_done(dir.path());
     let before = contents(dir.path());
     let database = Database::open(dir.path(), &left).unwrap();
     assert_eq!(rows(&database), 50);
@@ -123,6 +129,22 @@ fn what_a_dead_writer_left_half_done_is_not_read() {
         before,
         "the files are left as they are"
     );
+}
+
+#[test]
+fn a_journal_that_names_another_file_is_not_undone() {
+    let dir = tempfile::tempdir().unwrap();
+    let left = half_done(dir.path());
+    let name = b"/somewhere/else-mjFFFFFF9FF";
+    let sum: u32 = name.iter().map(|&byte| u32::from(byte)).sum();
+    let mut journal = fs::read(beside(&left, "-journal")).unwrap();
+    journal.extend([0; 4]);
+    journal.extend(name);
+    journal.extend((name.len() as u32).to_be_bytes());
+    journal.extend(sum.to_be_bytes());
+    journal.extend([0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]);
+    fs::write(beside(&left, "-journal"), journal).unwrap();
+    assert!(matches!(reason(&left), Reason::Unsupported(_)));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The newest version of a store: which chunk it is, and what its layout map says.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
@@ -12,6 +13,9 @@ use super::{BLOCK, Error, MOST_PAGES, ReadAt, Store, strings, text_map};
 const MOST_READS: u32 = 200_000;
 /// How many chunks a file may have.
 const MOST_CHUNKS: usize = 1 << 20;
+/// How many maps a file may have, and how long their names may be: a class's, and a key.
+const MOST_MAPS: usize = 10_000;
+const LONGEST_NAME: usize = 1_024;
 /// Chunk ids have 26 bits and wrap.
 const CHUNK_IDS: u32 = 1 << 26;
 
@@ -28,12 +32,12 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    fn entry(&mut self, key: &str, value: &str) {
+    fn entry(&mut self, key: &str, value: &str) -> Result<(), Malformed> {
         if key.starts_with("chunk.") {
             if let Some((chunk, live)) = Chunk::of_layout(value)
-                && self.chunks.len() < MOST_CHUNKS
+                && let Entry::Vacant(place) = self.chunks.entry(chunk.id)
             {
-                self.chunks.entry(chunk.id).or_insert(chunk);
+                place.insert(chunk);
                 if live {
                     self.live.push(chunk.id);
                 }
@@ -43,11 +47,19 @@ impl Layout {
                 self.roots.insert(map, Position(root));
             }
         } else if let Some(name) = key.strip_prefix("name.") {
+            if name.len() > LONGEST_NAME {
+                return Err(Malformed);
+            }
             if let Some(id) = map_id(value) {
                 self.names.insert(name.to_owned(), id);
             }
         } else if key == "meta.id" {
             self.meta = map_id(value);
+        }
+        let maps = self.names.len().max(self.roots.len());
+        match self.chunks.len() <= MOST_CHUNKS && maps <= MOST_MAPS {
+            true => Ok(()),
+            false => Err(Malformed),
         }
     }
 
@@ -56,7 +68,7 @@ impl Layout {
         let mut texts = || strings::read(&mut bytes);
         let keys: Vec<String> = (0..leaf.count).map(|_| texts()).collect::<Result<_, _>>()?;
         for key in &keys {
-            self.entry(key, &texts()?);
+            self.entry(key, &texts()?)?;
         }
         Ok(())
     }

@@ -251,9 +251,10 @@ impl<R: ReadAt> Store<R> {
         buffer: &'b mut Vec<u8>,
     ) -> io::Result<Result<Page<'b>, Malformed>> {
         let offset = u64::from(position.offset());
-        let start = chunk.start() + offset;
         let end = chunk.end().min(self.size);
-        let Some(room) = end.checked_sub(start) else {
+        let start = chunk.start().checked_add(offset);
+        let Some((start, room)) = start.and_then(|start| Some((start, end.checked_sub(start)?)))
+        else {
             return Ok(Err(Malformed));
         };
         let length = match position.largest() {

@@ -191,6 +191,53 @@ fn a_new_store_is_empty_and_rubbish_is_none() {
 }
 
 #[test]
+fn a_chunk_beyond_the_end_of_all_files_has_no_page() {
+    let file = two_versions(Format::V3, Packing::Plain).closed();
+    let store = Store::open(file.as_slice()).unwrap();
+    let far = "chunk:5,block:ffffffffffffffff,len:1,version:1";
+    let (chunk, _) = Chunk::of_layout(far).unwrap();
+    let page = Position(5 << 38 | 0x40 << 6 | 2);
+    let mut buffer = Vec::new();
+    assert!(store.page(&chunk, page, 1, &mut buffer).unwrap().is_err());
+}
+
+#[test]
+fn names_that_no_class_has_are_not_kept() {
+    let mut writer = Writer::new(Format::V3);
+    writer.commit(&[(&"n".repeat(5_000), entries(3, "a"))]);
+    let file = writer.closed();
+    assert!(matches!(
+        Store::open(file.as_slice()),
+        Err(Error::NoVersion)
+    ));
+}
+
+#[test]
+fn a_tree_that_leads_to_itself_ends() {
+    let mut writer = Writer::new(Format::V3);
+    writer.commit(&[("one", entries(40, "a"))]);
+    let mut file = writer.closed();
+    let store = Store::open(file.as_slice()).unwrap();
+    let mut leaves = Vec::new();
+    store
+        .walk("one", &mut |_| false, &mut |position, _| {
+            leaves.push(position)
+        })
+        .unwrap();
+    let root = store.layout.roots[&store.layout.names["one"]];
+    // Where a node has the first leaf, it has the root.
+    let at = memchr::memmem::find(&file, &leaves[0].0.to_be_bytes()).unwrap();
+    file[at..at + 8].copy_from_slice(&root.0.to_be_bytes());
+    let store = Store::open(file.as_slice()).unwrap();
+    let mut visited = Vec::new();
+    let walked = store.walk("one", &mut |_| false, &mut |position, _| {
+        visited.push(position)
+    });
+    assert_eq!(walked.unwrap().damaged, 0);
+    assert_eq!(visited, leaves[1..]);
+}
+
+#[test]
 fn leaves_that_are_known_are_not_read_again() {
     let mut writer = Writer::new(Format::V3);
     writer.commit(&[("one", entries(40, "a"))]);
