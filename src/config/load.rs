@@ -147,16 +147,14 @@ fn told(error: &toml::de::Error, text: &str) -> String {
         let before = text.get(..span.start).unwrap_or(text);
         format!("line {}: ", before.matches('\n').count() + 1)
     });
-    // Of a value of the wrong type, serde tells the value too.
-    let message = match error.message().split_once("string \"") {
-        Some((before, after)) => {
-            let after = after.rsplit_once("\", expected").map(|(_, rest)| rest);
-            format!(
-                "{before}text, expected{}",
-                after.unwrap_or(" something else")
-            )
-        }
-        None => error.message().to_owned(),
+    let message = error.message();
+    let is_value = ["invalid type: ", "invalid value: "]
+        .iter()
+        .any(|kind| message.starts_with(kind));
+    // Of a value that doesn't fit, serde tells the value too.
+    let message = match message.rsplit_once(", expected ").filter(|_| is_value) {
+        Some((_, expected)) => format!("not what is expected here: {expected}"),
+        None => message.to_owned(),
     };
     format!("{}{message}", line.unwrap_or_default())
 }

@@ -146,7 +146,8 @@ impl Deriver<'_> {
         match attribute(&told, &anchor, same_model) {
             Some(Attributed { cells, unbacked }) => {
                 (scope.cells, scope.unbacked) = (cells, unbacked);
-                scope.truth = truth.or(Some(told));
+                let truth = truth.unwrap_or(told);
+                scope.truth = Some(truth).filter(|truth| *truth != scope.cells);
             }
             None => {
                 (scope.cells, scope.unbacked) = (told, Cells::default());

@@ -105,6 +105,13 @@ fn schema_2_comes_forward() {
 }
 
 #[test]
+fn schema_3_comes_forward() {
+    check_with_tools(from_dump(include_str!(
+        "../../../fixtures/ledger/schema-3.sql"
+    )));
+}
+
+#[test]
 fn the_present_schema_holds_the_same() {
     let mut book = Book::with(Some(tempfile::tempdir().unwrap()), limited());
     let (mut first, later) = told();

@@ -131,9 +131,7 @@ impl Settings {
             resource,
         }))
     }
-}
 
-impl Settings {
     /// The URL without its query, which may hold a key.
     pub fn shown_url(&self) -> &str {
         self.url.split(['?', '#']).next().unwrap_or_default()

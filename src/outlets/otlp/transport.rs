@@ -72,6 +72,15 @@ impl Transport {
     }
 }
 
+/// Whether a client could be made: its certificates are there and can be used. Connects to nothing.
+///
+/// # Errors
+/// What is wrong with which file.
+pub async fn check(settings: &Settings) -> Result<(), PushError> {
+    // tonic makes its client inside of a runtime only.
+    Transport::new(settings).map(drop)
+}
+
 fn rejected(response: &ExportMetricsServiceResponse) -> Result<(), PushError> {
     match &response.partial_success {
         Some(partial) if partial.rejected_data_points > 0 => {

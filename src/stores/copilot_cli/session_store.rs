@@ -179,28 +179,33 @@ impl Reading<'_> {
         {
             return Ok(());
         }
-        let (id, updated) = (sqlite::is_bounded("id"), sqlite::is_bounded("updated_at"));
         let since = self.position.updated.take();
-        let newest = format!("SELECT max(CAST(updated_at AS TEXT)) FROM sessions WHERE {updated}");
-        let newest: Option<String> = self.database.query_row(&newest, [], |row| row.get(0))?;
-        self.position.updated = Some(newest.unwrap_or_default());
-        let Some(since) = since else {
-            return Ok(());
-        };
         let query = format!(
-            "SELECT id FROM sessions WHERE {id} AND {updated} AND typeof(id) = 'text'
-             AND CAST(updated_at AS TEXT) >= ?1
-             AND EXISTS (SELECT 1 FROM {TABLE} WHERE session_id = sessions.id)"
+            "SELECT id, CAST(updated_at AS TEXT) AS updated FROM sessions
+             WHERE {} AND {} AND updated >= ?1",
+            sqlite::is_bounded("id"),
+            sqlite::is_bounded("updated_at")
         );
         let database = self.database;
         let mut statement = database.prepare_cached(&query)?;
-        let mut rows = statement.query([since])?;
+        let mut rows = statement.query([since.as_deref().unwrap_or_default()])?;
+        let mut newest = since.clone().unwrap_or_default();
         while let Some(row) = rows.next()? {
-            if let Some(session) = sqlite::text(row.get_ref(0)?) {
+            newest = newest.max(row.get(1)?);
+            let session = sqlite::text(row.get_ref(0)?);
+            if let Some(session) = session.filter(|_| since.is_some())
+                && self.has_calls(&session)?
+            {
                 self.session(&session, sink)?;
             }
         }
+        self.position.updated = Some(newest);
         Ok(())
+    }
+
+    fn has_calls(&self, session: &str) -> rusqlite::Result<bool> {
+        let query = format!("SELECT 1 FROM {TABLE} WHERE session_id = ?1 LIMIT 1");
+        self.database.prepare_cached(&query)?.exists([session])
     }
 
     /// Whether the row read last is still there and the same.

@@ -121,7 +121,7 @@ impl<'a> Tables<'a> {
         let operation = column("operation_name");
         let by_attribute = match self.has_attributes {
             true => format!(
-                "OR (typeof({operation}) = 'null' AND {operation} IS NULL AND {} AND EXISTS (
+                "OR (typeof({operation}) = 'null' AND {} AND EXISTS (
                  SELECT 1 FROM span_attributes a WHERE a.span_id = s.span_id
                  AND a.key = 'gen_ai.operation.name' AND {} = 'chat'))",
                 is_bounded("s.span_id"),
