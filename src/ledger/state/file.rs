@@ -74,18 +74,28 @@ impl From<Damaged> for Trouble {
 }
 
 /// The file itself is wrong, not the disk or its permissions.
+///
+/// Our own statements are right, so whatever SQLite or a column's type finds wrong with them was damaged: only
+/// what comes of the surroundings is listed.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     match error {
-        rusqlite::Error::SqliteFailure(failure, _) => matches!(
+        rusqlite::Error::SqliteFailure(failure, _) => !matches!(
             failure.code,
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown
+            ErrorCode::PermissionDenied
+                | ErrorCode::OperationAborted
+                | ErrorCode::OperationInterrupted
+                | ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::OutOfMemory
+                | ErrorCode::ReadOnly
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::DiskFull
+                | ErrorCode::CannotOpen
+                | ErrorCode::FileLockingProtocolFailed
+                | ErrorCode::NoLargeFileSupport
         ),
-        rusqlite::Error::SqlInputError { .. }
-        | rusqlite::Error::FromSqlConversionFailure(..)
-        | rusqlite::Error::IntegralValueOutOfRange(..)
-        | rusqlite::Error::InvalidColumnType(..)
-        | rusqlite::Error::QueryReturnedNoRows => true,
-        _ => false,
+        rusqlite::Error::InvalidPath(_) | rusqlite::Error::NulError(_) => false,
+        _ => true,
     }
 }
 

@@ -124,25 +124,32 @@ fn a_damaged_ledger_is_kept_aside_and_rebuilt() {
 
 #[test]
 fn damage_that_shows_later_is_met_at_the_next_pass() {
-    let mut book = Book::on_disk();
-    book.pass([call("s", "1")]);
-    book = tamper(book, |file| {
-        let connection = rusqlite::Connection::open(file).unwrap();
-        connection
-            .execute("UPDATE facts SET facts = x'ffff'", [])
-            .unwrap();
-    })
-    .unwrap();
-    book.say("a", [call("s", "2")]);
-    assert!(matches!(
-        book.ledger.commit(),
-        Err(LedgerError::Damaged { .. })
-    ));
-    book.publish();
-    assert_eq!(kept_aside(&book), 1);
-    assert_eq!(calls(&book.pass([call("s", "1"), call("s", "2")])), 2);
-    book = book.restart();
-    assert_eq!(calls(&book.publish()), 2);
+    for damage in [
+        "UPDATE facts SET facts = x'ffff'",
+        "UPDATE facts SET touched = 'then'",
+        "UPDATE scopes SET name = CAST(x'ff' AS TEXT)",
+        "UPDATE scopes SET name = x'73'",
+        "UPDATE scopes SET surface = 1 << 40",
+    ] {
+        let mut book = Book::on_disk();
+        book.pass([call("s", "1")]);
+        book = tamper(book, |file| {
+            let connection = rusqlite::Connection::open(file).unwrap();
+            connection.execute(damage, []).unwrap();
+        })
+        .unwrap();
+        book.say("a", [call("s", "2")]);
+        let committed = book.ledger.commit();
+        assert!(
+            matches!(committed, Err(LedgerError::Damaged { .. })),
+            "{damage}: {committed:?}"
+        );
+        book.publish();
+        assert_eq!(kept_aside(&book), 1, "{damage}");
+        assert_eq!(calls(&book.pass([call("s", "1"), call("s", "2")])), 2);
+        book = book.restart();
+        assert_eq!(calls(&book.publish()), 2, "{damage}");
+    }
 }
 
 #[test]
