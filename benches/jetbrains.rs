@@ -1,4 +1,5 @@
-//! A JetBrains store of 200 MB: what reading it costs, against walking its live pages alone.
+//! A JetBrains store of 200 MB: what reading it costs, against walking its live pages alone; from memory, and
+//! (on Linux) from the disk.
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -172,8 +173,32 @@ fn with_sum(map: &str) -> String {
     format!("{map},fletcher:{:x}\n", s2 << 16 | s1)
 }
 
+/// Every page, and a look at each byte of its leaves.
+fn walk(path: &Path) {
+    let store = Store::open(File::open(path).unwrap()).unwrap();
+    let maps: Vec<String> = store.maps().map(str::to_owned).collect();
+    for map in maps {
+        let mut sum = 0;
+        store
+            .walk(&map, &mut |_| false, &mut |_, leaf| {
+                sum += memchr::memchr_iter(b'"', &leaf.bytes).count();
+            })
+            .unwrap();
+        black_box(sum);
+    }
+}
+
+/// Lets the system forget what it holds of a file.
+#[cfg(target_os = "linux")]
+fn forget(path: &Path) {
+    use rustix::fs::{Advice, fadvise};
+    let file = File::open(path).unwrap();
+    file.sync_all().unwrap();
+    fadvise(&file, 0, None, Advice::DontNeed).unwrap();
+}
+
 fn reading(c: &mut Criterion) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path: PathBuf = dir.path().join("copilot-agent-sessions-nitrite.db");
     large_store(&path);
     let home = Home {
@@ -185,35 +210,34 @@ fn reading(c: &mut Criterion) {
         .into_iter()
         .find(|reader| reader.kind() == StoreKind::JetBrains)
         .unwrap();
+    let read = |cursor: &Cursor| reader.read(&home, &source, cursor, &mut Nowhere).unwrap();
+    let size = Throughput::Bytes(fs::metadata(&path).unwrap().len());
     let mut group = c.benchmark_group("jetbrains");
-    group.throughput(Throughput::Bytes(fs::metadata(&path).unwrap().len()));
+    group.throughput(size.clone());
     group.sample_size(10);
-    group.bench_function("live pages alone", |b| {
-        b.iter(|| {
-            let store = Store::open(File::open(&path).unwrap()).unwrap();
-            let maps: Vec<String> = store.maps().map(str::to_owned).collect();
-            for map in maps {
-                let mut sum = 0;
-                store
-                    .walk(&map, &mut |_| false, &mut |_, leaf| {
-                        sum += memchr::memchr_iter(b'"', &leaf.bytes).count();
-                    })
-                    .unwrap();
-                black_box(sum);
-            }
-        });
-    });
-    let mut cursor = Cursor::default();
-    group.bench_function("conversations", |b| {
-        b.iter(|| {
-            let none = Cursor::default();
-            cursor = reader.read(&home, &source, &none, &mut Nowhere).unwrap();
-        });
-    });
-    group.bench_function("nothing new", |b| {
-        b.iter(|| reader.read(&home, &source, &cursor, &mut Nowhere).unwrap());
-    });
+    group.bench_function("live pages alone", |b| b.iter(|| walk(&path)));
+    group.bench_function("conversations", |b| b.iter(|| read(&Cursor::default())));
+    let cursor = read(&Cursor::default());
+    group.bench_function("nothing new", |b| b.iter(|| read(&cursor)));
     group.finish();
+    #[cfg(target_os = "linux")]
+    {
+        use criterion::BatchSize::PerIteration;
+        let mut group = c.benchmark_group("jetbrains from disk");
+        group.throughput(size);
+        group.sample_size(10);
+        group.bench_function("live pages alone", |b| {
+            b.iter_batched(|| forget(&path), |()| walk(&path), PerIteration);
+        });
+        group.bench_function("conversations", |b| {
+            b.iter_batched(
+                || forget(&path),
+                |()| read(&Cursor::default()),
+                PerIteration,
+            );
+        });
+        group.finish();
+    }
 }
 
 criterion_group!(benches, reading);

@@ -16,8 +16,9 @@ use crate::usage::{
     Usd,
 };
 
-fn coded<T: Code + Clone + std::fmt::Debug>(codes: u32) -> impl Strategy<Value = T> {
-    (0..codes).prop_filter_map("no such code", T::of)
+fn coded<T: Code + Clone + std::fmt::Debug + 'static>(codes: u32) -> impl Strategy<Value = T> {
+    let all: Vec<T> = (0..codes).filter_map(T::of).collect();
+    proptest::sample::select(all)
 }
 
 fn time() -> impl Strategy<Value = Timestamp> {
