@@ -281,7 +281,7 @@ fn credits(json: &str) -> Vec<(String, u64)> {
         .collect()
 }
 
-fn turn(root: Value<'_>, found: Found<'_>, session: Option<&Session>) -> Option<Turn> {
+fn turn(root: Value<'_>, mut found: Found<'_>, session: Option<&Session>) -> Option<Turn> {
     let text = |key| {
         root.get(key)
             .and_then(Value::text)
@@ -290,8 +290,8 @@ fn turn(root: Value<'_>, found: Found<'_>, session: Option<&Session>) -> Option<
     let mut turn = Turn {
         id: text("id").map(|id| same_case(&id)),
         created: root.get("createdAt").and_then(time).or(found.answered),
-        files: found.files.clone(),
-        ids: found.ids.clone(),
+        files: std::mem::take(&mut found.files),
+        ids: std::mem::take(&mut found.ids),
         ..Turn::default()
     };
     turn.sessions

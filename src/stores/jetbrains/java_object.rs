@@ -1,19 +1,20 @@
 //! A reader of Java object streams, as far as Nitrite writes them: maps, lists, texts and numbers of one
-//! document, as a tree that borrows from the stream. No class is ever known but by its name.
+//! document, as a tree that borrows from the stream.
 
+mod class;
 mod stream;
 
 use std::borrow::Cow;
 
 use super::bytes::Malformed;
 use super::modified_utf8;
-use stream::StreamReader;
+use stream::{StreamReader, Work};
 
 /// A node of the tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Id(u32);
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Node<'a> {
     /// Null, and whatever is of no use here.
     Nothing,
@@ -21,17 +22,49 @@ enum Node<'a> {
     Integer(i64),
     Float(f64),
     Bool(bool),
-    Uuid(u128),
-    /// Entries of a map, or an object's fields.
-    Map(Vec<(Id, Id)>),
-    List(Vec<Id>),
+    /// The upper and the lower half.
+    Uuid(u64, u64),
+    /// Entries of a map, or an object's fields, among the pairs.
+    Map(Range),
+    /// Among the items.
+    List(Range),
+}
+
+/// Places in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Range {
+    from: u32,
+    until: u32,
+}
+
+impl Range {
+    fn new(from: usize, until: usize) -> Self {
+        Self {
+            from: from as u32,
+            until: until as u32,
+        }
+    }
+
+    fn places(self) -> std::ops::Range<usize> {
+        self.from as usize..self.until as usize
+    }
+}
+
+#[derive(Debug, Default)]
+struct Tree<'a> {
+    nodes: Vec<Node<'a>>,
+    /// The entries of all maps.
+    pairs: Vec<(Id, Id)>,
+    /// The items of all lists.
+    items: Vec<Id>,
 }
 
 /// One object stream.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Document<'a> {
-    nodes: Vec<Node<'a>>,
+    tree: Tree<'a>,
     root: Id,
+    work: Work,
 }
 
 /// A place in a document.
@@ -47,16 +80,21 @@ impl<'a> Document<'a> {
     /// # Errors
     /// When the stream is cut or derails, for example in a class of an unknown form.
     pub fn read(stream: &'a [u8]) -> Result<Self, Malformed> {
-        Self::read_prefix(stream).map(|(document, _)| document)
+        let mut document = Self::default();
+        document.replace(stream)?;
+        Ok(document)
     }
 
-    /// Reads the first object of a stream, and tells how many bytes it took.
+    /// Becomes the first object of another stream, in the same memory, and tells how many bytes it took.
     ///
     /// # Errors
-    /// As [`Document::read`].
-    pub(super) fn read_prefix(stream: &'a [u8]) -> Result<(Self, usize), Malformed> {
-        let (nodes, root, length) = StreamReader::read(stream)?;
-        Ok((Self { nodes, root }, length))
+    /// As [`Document::read`]; then the document is empty.
+    pub(super) fn replace(&mut self, stream: &'a [u8]) -> Result<usize, Malformed> {
+        self.root = Id::default();
+        let read = StreamReader::read(stream, &mut self.tree, &mut self.work);
+        let (root, length) = read.inspect_err(|_| self.tree.clear())?;
+        self.root = root;
+        Ok(length)
     }
 
     pub fn root(&'a self) -> Value<'a> {
@@ -66,14 +104,31 @@ impl<'a> Document<'a> {
         }
     }
 
-    fn node(&self, id: Id) -> &Node<'a> {
-        self.nodes.get(id.0 as usize).unwrap_or(&Node::Nothing)
+    fn node(&self, id: Id) -> Node<'a> {
+        let node = self.tree.nodes.get(id.0 as usize);
+        node.copied().unwrap_or(Node::Nothing)
+    }
+}
+
+impl Tree<'_> {
+    fn clear(&mut self) {
+        self.nodes.clear();
+        self.pairs.clear();
+        self.items.clear();
     }
 }
 
 impl<'d> Value<'d> {
-    fn node(self) -> &'d Node<'d> {
+    fn node(self) -> Node<'d> {
         self.document.node(self.id)
+    }
+
+    fn pairs(self) -> &'d [(Id, Id)] {
+        match self.node() {
+            Node::Map(range) => self.document.tree.pairs.get(range.places()),
+            _ => None,
+        }
+        .unwrap_or_default()
     }
 
     fn at(self, id: Id) -> Self {
@@ -82,31 +137,24 @@ impl<'d> Value<'d> {
 
     /// The value of a map's key, or of an object's field.
     pub fn get(self, key: &str) -> Option<Self> {
-        let Node::Map(entries) = self.node() else {
-            return None;
-        };
-        let is_key = |id: Id| *self.document.node(id) == Node::Text(key.as_bytes());
-        let (_, value) = entries.iter().find(|&&(name, _)| is_key(name))?;
+        let is_key = |id: Id| self.document.node(id) == Node::Text(key.as_bytes());
+        let (_, value) = self.pairs().iter().find(|&&(name, _)| is_key(name))?;
         Some(self.at(*value))
     }
 
     /// A map's entries with the keys that are texts.
     pub fn entries(self) -> impl Iterator<Item = (Cow<'d, str>, Self)> {
-        let entries = match self.node() {
-            Node::Map(entries) => entries.as_slice(),
-            _ => &[],
-        };
-        entries
-            .iter()
-            .filter_map(move |&(key, value)| Some((self.at(key).text()?, self.at(value))))
+        let entry = move |&(key, value): &(Id, Id)| Some((self.at(key).text()?, self.at(value)));
+        self.pairs().iter().filter_map(entry)
     }
 
     /// A list's items.
     pub fn items(self) -> impl Iterator<Item = Self> {
         let items = match self.node() {
-            Node::List(items) => items.as_slice(),
-            _ => &[],
+            Node::List(range) => self.document.tree.items.get(range.places()),
+            _ => None,
         };
+        let items = items.unwrap_or_default();
         items.iter().map(move |&id| self.at(id))
     }
 
@@ -117,14 +165,14 @@ impl<'d> Value<'d> {
     pub fn text(self) -> Option<Cow<'d, str>> {
         match self.node() {
             Node::Text(bytes) => Some(modified_utf8::decode(bytes)),
-            Node::Uuid(uuid) => Some(Cow::Owned(dashed(*uuid))),
+            Node::Uuid(upper, lower) => Some(Cow::Owned(dashed(upper, lower))),
             _ => None,
         }
     }
 
     /// A whole number; a date is its milliseconds since 1970.
     pub fn integer(self) -> Option<i64> {
-        match *self.node() {
+        match self.node() {
             Node::Integer(n) => Some(n),
             Node::Float(n) if n.fract() == 0.0 && n.abs() < 9e15 => Some(n as i64),
             _ => None,
@@ -132,7 +180,7 @@ impl<'d> Value<'d> {
     }
 
     pub fn bool(self) -> Option<bool> {
-        match *self.node() {
+        match self.node() {
             Node::Bool(value) => Some(value),
             _ => None,
         }
@@ -140,12 +188,12 @@ impl<'d> Value<'d> {
 
     /// Neither null nor something unknown.
     pub fn is_some(self) -> bool {
-        *self.node() != Node::Nothing
+        self.node() != Node::Nothing
     }
 }
 
-fn dashed(uuid: u128) -> String {
-    let hex = format!("{uuid:032x}");
+fn dashed(upper: u64, lower: u64) -> String {
+    let hex = format!("{upper:016x}{lower:016x}");
     let part = |range| hex.get(range).unwrap_or_default();
     [
         part(0..8),

@@ -130,8 +130,9 @@ impl Walk {
 /// Reads the documents of a leaf; returns how many couldn't be read.
 fn leaf_documents(leaf: &Leaf<'_>, entity: Entity, visit: &mut dyn FnMut(Told)) -> u32 {
     let mut broken = 0;
-    let whole = leaf.java_objects(&mut |object| match Document::read(object) {
-        Ok(document) => visit(conversations::read(&document, entity)),
+    let mut document = Document::default();
+    let whole = leaf.java_objects(&mut |object| match document.replace(object) {
+        Ok(_) => visit(conversations::read(&document, entity)),
         Err(_) => broken += 1,
     });
     broken + u32::from(whole.is_err())

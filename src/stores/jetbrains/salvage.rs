@@ -142,7 +142,8 @@ impl Search {
 
     /// A document is read as in a store that can be walked.
     fn document(&mut self, bytes: &[u8]) -> Option<usize> {
-        let (document, length) = Document::read_prefix(bytes).ok()?;
+        let mut document = Document::default();
+        let length = document.replace(bytes).ok()?;
         let root = document.root();
         let is_session = root.get("projectName").is_some()
             || root

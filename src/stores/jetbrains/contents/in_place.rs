@@ -37,13 +37,13 @@ impl Contents {
             let mut kind = None;
             let mut early = None;
             json.object(&mut |name, json| match (name.text, kind) {
-                ("type", _) => {
+                (b"type", _) => {
                     kind = Some(json.string()?.text);
                     Some(())
                 }
-                ("value", Some(kind)) => self.value(kind, key, json, depth),
+                (b"value", Some(kind)) => self.value(kind, key, json, depth),
                 // What it is has to be known first.
-                ("value", None) => {
+                (b"value", None) => {
                     early = Some(*json);
                     json.skip()
                 }
@@ -58,17 +58,17 @@ impl Contents {
 
     fn value(
         &mut self,
-        kind: &str,
+        kind: &[u8],
         key: Escaped<'_>,
         json: &mut Nested<'_>,
         depth: u8,
     ) -> Option<()> {
         match kind {
-            "Subgraph" => {
+            b"Subgraph" => {
                 self.has_subgraph = true;
                 json.within(&mut |json| self.graph(json, depth + 1))
             }
-            "Value" => json.within(&mut |json| self.place(key, json)),
+            b"Value" => json.within(&mut |json| self.place(key, json)),
             _ => json.skip(),
         }
     }
@@ -84,25 +84,25 @@ impl Contents {
         let mut is_error = false;
         json.object(&mut |name, json| {
             if !json.is_at_string() {
-                is_error |= name.text == "isError" && json.is_at_word("true");
+                is_error |= name.text == b"isError" && json.is_at_word(b"true");
                 return json.skip();
             }
             match (name.text, kind) {
-                ("data", Some(kind)) => return self.data(kind, key, json),
-                ("data", None) => early = Some(*json),
+                (b"data", Some(kind)) => return self.data(kind, key, json),
+                (b"data", None) => early = Some(*json),
                 _ => {}
             }
             let value = json.string()?;
             match name.text {
-                "type" => kind = Some(value.text),
-                "model" => model = Some(value),
-                "modelName" => model_name = Some(value),
-                "status" => is_error |= matches!(value.text, "error" | "failed"),
+                b"type" => kind = Some(value.text),
+                b"model" => model = Some(value),
+                b"modelName" => model_name = Some(value),
+                b"status" => is_error |= matches!(value.text, b"error" | b"failed"),
                 _ => {}
             }
             Some(())
         })?;
-        self.is_error |= is_error || kind == Some("Error");
+        self.is_error |= is_error || kind == Some(b"Error".as_slice());
         match (kind, early) {
             (Some(kind), Some(mut json)) => self.data(kind, key, &mut json)?,
             (Some(_), None) => {}
@@ -118,17 +118,17 @@ impl Contents {
         Some(())
     }
 
-    fn data(&mut self, kind: &str, key: Escaped<'_>, json: &mut Nested<'_>) -> Option<()> {
+    fn data(&mut self, kind: &[u8], key: Escaped<'_>, json: &mut Nested<'_>) -> Option<()> {
         match kind {
-            "AgentRound" => json.within(&mut |json| self.round_in_place(key, json)),
-            "Markdown" => json.within(&mut |json| self.markdown_in_place(key, json)),
+            b"AgentRound" => json.within(&mut |json| self.round_in_place(key, json)),
+            b"Markdown" => json.within(&mut |json| self.markdown_in_place(key, json)),
             _ => json.skip(),
         }
     }
 
     fn markdown_in_place(&mut self, key: Escaped<'_>, json: &mut Nested<'_>) -> Option<()> {
         json.object(&mut |name, json| {
-            if name.text == "text" {
+            if name.text == b"text" {
                 let text = json.string()?.unescaped()?;
                 self.markdown(&key.unescaped()?, text);
                 return Some(());
@@ -147,13 +147,13 @@ impl Contents {
         let mut is_error = false;
         json.object(&mut |name, json| {
             match name.text {
-                "roundId" if json.is_at_string() => round.id = Some(json.string()?.unescaped()?),
-                "roundId" => {
-                    let id = Some(json.scalar()?).filter(|&id| id != "null");
-                    round.id = id.map(str::to_owned);
+                b"roundId" if json.is_at_string() => round.id = Some(json.string()?.unescaped()?),
+                b"roundId" => {
+                    let id = Some(json.scalar()?).filter(|&id| id != b"null");
+                    round.id = id.map(|id| String::from_utf8_lossy(id).into_owned());
                 }
-                "reply" if json.is_at_string() => round.reply = json.string()?.unescaped()?,
-                "toolCalls" => {
+                b"reply" if json.is_at_string() => round.reply = json.string()?.unescaped()?,
+                b"toolCalls" => {
                     let mut ahead = *json;
                     let is_list = ahead.eats(b'[') && !ahead.is_at(b']');
                     let is_map = ahead.eats(b'{') && !ahead.is_at(b'}');
@@ -164,8 +164,8 @@ impl Contents {
                     }
                     json.skip()?;
                 }
-                "isError" => {
-                    is_error |= json.is_at_word("true");
+                b"isError" => {
+                    is_error |= json.is_at_word(b"true");
                     json.skip()?;
                 }
                 _ => json.skip()?,

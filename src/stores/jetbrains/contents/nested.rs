@@ -4,24 +4,34 @@
 //! string begins and ends can be seen as it is: inside of `depth` strings a quote is 2^depth − 1
 //! backslashes and a quote, and a backslash is 2^depth of them.
 
-use memchr::memchr;
+mod bytes;
+
+use bytes::{find, slashes_before};
 
 /// The deepest nesting of lists and objects that are passed over.
 const DEEPEST: usize = 128;
 
-/// What is left of a JSON text inside of `depth` strings.
+/// A quote with all the backslashes that it has inside of six strings, which is deeper than the plugin goes.
+const QUOTE: [u8; 64] = {
+    let mut quote = [b'\\'; 64];
+    quote[63] = b'"';
+    quote
+};
+
+/// What is left of a JSON text inside of some strings.
 ///
 /// All methods give `None` where the text is not as expected: then another way has to be found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Nested<'a> {
-    text: &'a str,
-    depth: u32,
+    text: &'a [u8],
+    /// What begins and ends a string there.
+    quote: &'static [u8],
 }
 
 /// The inside of a string, escaped `times` times.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Escaped<'a> {
-    pub(super) text: &'a str,
+    pub(super) text: &'a [u8],
     times: u32,
 }
 
@@ -33,59 +43,55 @@ impl Escaped<'_> {
 
     /// All levels in one go. `None`: something has to be looked at more closely.
     fn at_once(self) -> Option<String> {
-        let mut text = String::with_capacity(self.text.len());
+        let mut text = Vec::with_capacity(self.text.len());
         let mut rest = self.text;
-        while let Some(at) = memchr(b'\\', rest.as_bytes()) {
-            text.push_str(plain(rest.get(..at)?)?);
-            let escape = rest.get(at..)?;
-            let slashes = escape.bytes().take_while(|&byte| byte == b'\\').count();
-            let (slashes, escaped, length) = self.run(slashes, escape.as_bytes().get(slashes))?;
-            text.extend(std::iter::repeat_n('\\', slashes));
-            text.extend(escaped);
+        while let Some(at) = find(b'\\', rest) {
+            let (before, escape) = rest.split_at(at);
+            text.extend(plain(before)?);
+            let run = escape.iter().take_while(|&&byte| byte == b'\\').count();
+            let (slashes, escaped) = self.run(run, escape.get(run..)?)?;
+            text.extend(std::iter::repeat_n(b'\\', slashes));
+            let mut length = run;
+            if let Some((escaped, taken)) = escaped {
+                text.extend(escaped.encode_utf8(&mut [0; 4]).bytes());
+                length += taken;
+            }
             rest = escape.get(length..)?;
         }
-        text.push_str(plain(rest)?);
-        Some(text)
+        text.extend(plain(rest)?);
+        String::from_utf8(text).ok()
     }
 
-    /// What a run of backslashes and the byte behind them stand for: backslashes, a character if the byte is
-    /// part of an escape, and how many bytes they take.
-    fn run(self, run: usize, next: Option<&u8>) -> Option<(usize, Option<char>, usize)> {
+    /// What a run of backslashes and the bytes behind it stand for: backslashes, and a character if some of
+    /// those bytes are part of an escape, with their number.
+    fn run(self, run: usize, behind: &[u8]) -> Option<(usize, Option<(char, usize)>)> {
         let mut slashes = run;
         for level in 1..=self.times {
             if slashes.is_multiple_of(2) {
-                if next == Some(&b'"') {
+                if behind.first() == Some(&b'"') {
                     return None;
                 }
                 slashes /= 2;
                 continue;
             }
-            let escaped = match next? {
-                b'"' => '"',
-                b'/' => '/',
-                b'n' => '\n',
-                b't' => '\t',
-                b'r' => '\r',
-                b'b' => '\u{8}',
-                b'f' => '\u{c}',
-                _ => return None,
-            };
+            let escaped = escaped(behind)?;
             slashes /= 2;
             // What stands for itself on one level may be an escape again on the next; the others may only
             // stand on the last.
             let is_last = level == self.times;
-            match escaped {
-                '/' if slashes == 0 => return Some((0, Some('/'), run + 1)),
+            match escaped.0 {
                 '"' if !is_last && slashes % 2 == 1 => {}
-                _ if is_last => return Some((slashes, Some(escaped), run + 1)),
+                _ if is_last => return Some((slashes, Some(escaped))),
+                ..' ' | '"' | '\\' => return None,
+                _ if slashes == 0 => return Some((0, Some(escaped))),
                 _ => return None,
             }
         }
-        Some((slashes, None, run))
+        Some((slashes, None))
     }
 
     fn level_by_level(self) -> Option<String> {
-        let mut text = self.text.to_owned();
+        let mut text = std::str::from_utf8(self.text).ok()?.to_owned();
         for _ in 0..self.times {
             if !text.contains('\\') {
                 break;
@@ -96,77 +102,100 @@ impl Escaped<'_> {
     }
 }
 
+/// What the bytes behind a backslash stand for, and how many they are.
+fn escaped(bytes: &[u8]) -> Option<(char, usize)> {
+    let escaped = match bytes.first()? {
+        b'"' => '"',
+        b'/' => '/',
+        b'n' => '\n',
+        b't' => '\t',
+        b'r' => '\r',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'u' => {
+            let digits = bytes.get(1..5)?.iter();
+            let mut digits = digits.map(|&digit| char::from(digit).to_digit(16));
+            let number = digits.try_fold(0, |number, digit| Some(number << 4 | digit?))?;
+            // One half of a pair is no character.
+            return Some((char::from_u32(number)?, 5));
+        }
+        _ => return None,
+    };
+    Some((escaped, 1))
+}
+
 /// The text, if it has nothing that has to be escaped in a string.
-fn plain(text: &str) -> Option<&str> {
+fn plain(text: &[u8]) -> Option<&[u8]> {
     // Without a branch for each byte, many are looked at at once.
     let bare = text
-        .bytes()
-        .fold(false, |bare, byte| bare | (byte < 0x20) | (byte == b'"'));
+        .iter()
+        .fold(false, |bare, &byte| bare | (byte < 0x20) | (byte == b'"'));
     (!bare).then_some(text)
 }
 
 impl<'a> Nested<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, depth: 0 }
-    }
-
-    /// How many characters a quote takes.
-    fn quote(self) -> Option<usize> {
-        1_usize.checked_shl(self.depth)
+        Self {
+            text: text.as_bytes(),
+            quote: &QUOTE[63..],
+        }
     }
 
     pub(super) fn skip_blanks(&mut self) {
-        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\t' | b'\r');
-        let blanks = self.text.bytes().take_while(|byte| is_blank(byte)).count();
-        self.text = self.text.get(blanks..).unwrap_or_default();
+        while let [b' ' | b'\n' | b'\t' | b'\r', rest @ ..] = self.text {
+            self.text = rest;
+        }
     }
 
     pub(super) fn is_at(&self, byte: u8) -> bool {
-        self.text.as_bytes().first() == Some(&byte)
+        self.text.first() == Some(&byte)
     }
 
     /// Passes over `byte` and the blanks behind it, if it comes next.
     pub(super) fn eats(&mut self, byte: u8) -> bool {
-        let is_at = self.is_at(byte);
-        if is_at {
-            self.text = self.text.get(1..).unwrap_or_default();
-            self.skip_blanks();
+        match self.text {
+            [first, rest @ ..] if *first == byte => {
+                self.text = rest;
+                self.skip_blanks();
+                true
+            }
+            _ => false,
         }
-        is_at
     }
 
     pub(super) fn is_at_string(&self) -> bool {
-        let Some(quote) = self.quote() else {
-            return false;
-        };
-        let mark = self.text.as_bytes().get(..quote);
-        mark.and_then(<[u8]>::split_last)
-            .is_some_and(|(last, slashes)| *last == b'"' && slashes.iter().all(|&b| b == b'\\'))
+        self.after_quote().is_some()
+    }
+
+    /// What follows a quote of this level.
+    fn after_quote(&self) -> Option<&'a [u8]> {
+        // Of a known length, bytes are compared without a call.
+        match self.quote.len() {
+            1 => self.text.strip_prefix(QUOTE.last_chunk::<1>()?),
+            2 => self.text.strip_prefix(QUOTE.last_chunk::<2>()?),
+            4 => self.text.strip_prefix(QUOTE.last_chunk::<4>()?),
+            8 => self.text.strip_prefix(QUOTE.last_chunk::<8>()?),
+            _ => self.text.strip_prefix(self.quote),
+        }
     }
 
     pub(super) fn string(&mut self) -> Option<Escaped<'a>> {
-        let quote = self.quote()?;
+        let quote = self.quote.len();
         let body = self.after_quote()?;
-        let bytes = body.as_bytes();
         let mut from = 0;
         loop {
-            let at = from + memchr(b'"', bytes.get(from..)?)?;
-            let before = bytes.get(from..at)?;
-            let slashes = before
-                .iter()
-                .rev()
-                .take_while(|&&byte| byte == b'\\')
-                .count();
+            let at = from + find(b'"', body.get(from..)?)?;
+            let slashes = slashes_before(body, at);
             // A whole number of backslashes of this level, and the quote's own.
-            if (slashes + 1) % quote != 0 {
+            if (slashes + 1) & (quote - 1) != 0 {
                 return None;
             }
             let own = (slashes + 1) / quote - 1;
-            if own % 2 == 0 {
+            if own.is_multiple_of(2) {
                 let text = body.get(..(at + 1).checked_sub(quote)?)?;
                 self.text = body.get(at + 1..)?;
                 self.skip_blanks();
-                let times = self.depth + 1;
+                let times = quote.ilog2() + 1;
                 return Some(Escaped { text, times });
             }
             from = at + 1;
@@ -175,9 +204,10 @@ impl<'a> Nested<'a> {
 
     /// Reads the JSON text that a string holds.
     pub(super) fn within(&mut self, read: &mut dyn FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        let deeper = QUOTE.len().checked_sub(self.quote.len() * 2)?;
         let mut inner = Self {
             text: self.after_quote()?,
-            depth: self.depth + 1,
+            quote: QUOTE.get(deeper..)?,
         };
         read(&mut inner)?;
         self.text = inner.text;
@@ -186,19 +216,11 @@ impl<'a> Nested<'a> {
         Some(())
     }
 
-    /// What follows a quote of this level.
-    fn after_quote(self) -> Option<&'a str> {
-        self.text
-            .get(self.quote().filter(|_| self.is_at_string())?..)
-    }
-
     /// A number, `true`, `false` or `null`.
-    pub(super) fn scalar(&mut self) -> Option<&'a str> {
-        let end = self
-            .text
-            .find([',', '}', ']', ' ', '\n', '\t', '\r', '"', '\\'])
-            .unwrap_or(self.text.len());
-        let (scalar, rest) = self.text.split_at_checked(end)?;
+    pub(super) fn scalar(&mut self) -> Option<&'a [u8]> {
+        let is_end = |byte: &u8| b",}] \n\t\r\"\\".contains(byte);
+        let end = self.text.iter().position(is_end);
+        let (scalar, rest) = self.text.split_at(end.unwrap_or(self.text.len()));
         self.text = rest;
         self.skip_blanks();
         (!scalar.is_empty()).then_some(scalar)
@@ -256,7 +278,7 @@ impl<'a> Nested<'a> {
     }
 
     /// Whether the scalar `word` comes next.
-    pub(super) fn is_at_word(&self, word: &str) -> bool {
+    pub(super) fn is_at_word(&self, word: &[u8]) -> bool {
         self.text.starts_with(word)
     }
 
@@ -268,6 +290,7 @@ impl<'a> Nested<'a> {
 /// The text of a string by either way.
 #[cfg(test)]
 pub(super) fn both(text: &str, times: u32) -> (Option<String>, Option<String>) {
+    let text = text.as_bytes();
     let escaped = Escaped { text, times };
     (escaped.at_once(), escaped.level_by_level())
 }

@@ -137,7 +137,7 @@ fn escapes() -> impl Strategy<Value = String> {
         Just("\"".to_owned()),
         Just("\\\\n".to_owned()),
         "[nrtbfu/x\n]",
-        Just("u00e9".to_owned()),
+        "u(00e9|006E|0022|005c|0000|2028|d83d|12)",
         any::<char>().prop_map(String::from),
     ];
     proptest::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
@@ -158,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn plain_escapes_are_read_at_once(text in "[a-z\\\\\"\n\t ]{0,20}", times in 1u32..5) {
+    fn plain_escapes_are_read_at_once(text in "[a-z\\\\\"\n\t\0\u{7} ]{0,20}", times in 1u32..5) {
         let mut escaped = text.clone();
         for _ in 0..times {
             escaped = json!(escaped).to_string();

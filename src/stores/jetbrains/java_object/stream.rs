@@ -1,29 +1,16 @@
 //! The stream itself: classes, objects, strings, arrays, and the handles by which they are named again.
 
 use super::super::bytes::{Bytes, Malformed};
-use super::{Id, Node};
+use super::class::{Class, Form};
+use super::{Id, Node, Range, Tree};
 
 /// The deepest nesting, also of class descriptors.
 const DEEPEST: u8 = 64;
-/// The most objects and texts of one stream.
+/// The most objects and texts of one stream, and the most entries of all its maps and lists.
 const MOST_NODES: usize = 400_000;
 
 /// Where handles begin to count.
 const BASE_HANDLE: u32 = 0x7e_0000;
-
-/// Classes that write no default fields although their descriptor announces both fields and an own form.
-/// The stream itself doesn't tell.
-const OWN_FORM: [&[u8]; 9] = [
-    b"org.dizitart.no2.collection.NitriteId",
-    b"org.dizitart.no2.collection.NitriteDocument",
-    b"org.dizitart.no2.common.tuples.Pair",
-    b"org.dizitart.no2.common.DBValue",
-    b"org.dizitart.no2.common.Fields",
-    b"org.dizitart.no2.common.SortableFields",
-    b"org.dizitart.no2.index.IndexDescriptor",
-    b"org.dizitart.no2.index.IndexMeta",
-    b"org.dizitart.no2.common.meta.Attributes",
-];
 
 #[derive(Debug, Clone, Copy)]
 enum Handle {
@@ -31,77 +18,110 @@ enum Handle {
     Class(usize),
 }
 
-#[derive(Debug, Clone)]
-struct Class<'a> {
-    name: &'a [u8],
-    flags: u8,
+/// What is kept while a stream is read; a parent's share lies below those of its parts.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    handles: Vec<Handle>,
+    classes: Vec<Class>,
+    /// Types and names of all classes' fields.
     fields: Vec<(u8, Id)>,
-    parent: Option<usize>,
+    /// The same of the classes that are being read.
+    open_fields: Vec<(u8, Id)>,
+    /// The classes whose data is still to be read, the topmost last.
+    chain: Vec<usize>,
+    /// The fields of the objects that are being read.
+    open_pairs: Vec<(Id, Id)>,
+    /// The items of the annotations and arrays that are being read.
+    open_items: Vec<Id>,
 }
 
-const WRITE_METHOD: u8 = 1;
-const SERIALIZABLE: u8 = 2;
-const EXTERNALIZABLE: u8 = 4;
-const BLOCK_DATA: u8 = 8;
+impl Work {
+    fn clear(&mut self) {
+        self.handles.clear();
+        self.classes.clear();
+        self.fields.clear();
+        self.open_fields.clear();
+        self.chain.clear();
+        self.open_pairs.clear();
+        self.open_items.clear();
+    }
+}
 
 /// Reads a stream from its beginning.
-pub(super) struct StreamReader<'a> {
+pub(super) struct StreamReader<'a, 'w> {
     bytes: Bytes<'a>,
-    nodes: Vec<Node<'a>>,
-    handles: Vec<Handle>,
-    classes: Vec<Class<'a>>,
+    tree: &'w mut Tree<'a>,
+    work: &'w mut Work,
 }
 
-/// What a class wrote beside its fields.
-#[derive(Default)]
-struct Annotation<'a> {
-    /// The first block of raw data.
+/// An object while its classes are read.
+struct Object<'a> {
+    /// Of its own class.
+    form: Form,
+    is_map: bool,
+    /// Where its fields begin.
+    pairs: usize,
+    /// Where what its classes wrote themselves begins.
+    items: usize,
+    /// The first raw data among that.
     block: &'a [u8],
-    items: Vec<Id>,
 }
 
-impl<'a> StreamReader<'a> {
+impl<'a, 'w> StreamReader<'a, 'w> {
     const NOTHING: Id = Id(0);
 
-    /// The nodes of the first object, its root, and how many bytes it took.
-    pub(super) fn read(stream: &'a [u8]) -> Result<(Vec<Node<'a>>, Id, usize), Malformed> {
+    /// Reads the first object of a stream into `tree`: its root, and how many bytes it took.
+    pub(super) fn read(
+        stream: &'a [u8],
+        tree: &'w mut Tree<'a>,
+        work: &'w mut Work,
+    ) -> Result<(Id, usize), Malformed> {
+        tree.clear();
+        // About as much as a turn takes.
+        tree.nodes.reserve(128);
+        tree.nodes.push(Node::Nothing);
+        work.clear();
+        work.handles.reserve(128);
         let mut reader = Self {
             bytes: Bytes::new(stream),
-            nodes: vec![Node::Nothing],
-            handles: Vec::new(),
-            classes: Vec::new(),
+            tree,
+            work,
         };
         if reader.bytes.u32()? != 0xaced_0005 {
             return Err(Malformed);
         }
         let root = reader.content(0)?.ok_or(Malformed)?;
-        let length = stream.len() - reader.bytes.left();
-        Ok((reader.nodes, root, length))
+        Ok((root, stream.len() - reader.bytes.left()))
     }
 
     fn add(&mut self, node: Node<'a>) -> Result<Id, Malformed> {
-        if self.nodes.len() >= MOST_NODES {
+        let nodes = &mut self.tree.nodes;
+        if nodes.len() >= MOST_NODES {
             return Err(Malformed);
         }
-        self.nodes.push(node);
-        Ok(Id(self.nodes.len() as u32 - 1))
+        nodes.push(node);
+        Ok(Id(nodes.len() as u32 - 1))
+    }
+
+    fn set(&mut self, id: Id, node: Node<'a>) {
+        if let Some(place) = self.tree.nodes.get_mut(id.0 as usize) {
+            *place = node;
+        }
     }
 
     fn hand(&mut self, handle: Handle) -> Result<usize, Malformed> {
-        if self.handles.len() >= MOST_NODES {
+        let handles = &mut self.work.handles;
+        if handles.len() >= MOST_NODES {
             return Err(Malformed);
         }
-        self.handles.push(handle);
-        Ok(self.handles.len() - 1)
+        handles.push(handle);
+        Ok(handles.len() - 1)
     }
 
     fn reference(&mut self) -> Result<Handle, Malformed> {
-        let at = self
-            .bytes
-            .u32()?
-            .checked_sub(BASE_HANDLE)
-            .ok_or(Malformed)?;
-        self.handles.get(at as usize).copied().ok_or(Malformed)
+        let number = self.bytes.u32()?.checked_sub(BASE_HANDLE);
+        let at = number.ok_or(Malformed)? as usize;
+        self.work.handles.get(at).copied().ok_or(Malformed)
     }
 
     /// Reads one object; `None` at the end of an annotation.
@@ -136,7 +156,7 @@ impl<'a> StreamReader<'a> {
             }
             0x78 => return Ok(None),
             0x79 => {
-                self.handles.clear();
+                self.work.handles.clear();
                 return self.content(depth + 1);
             }
             0x7e => self.constant(depth)?,
@@ -180,19 +200,14 @@ impl<'a> StreamReader<'a> {
     }
 
     fn class_body(&mut self, depth: u8) -> Result<usize, Malformed> {
-        let name = self.utf()?;
+        let mut class = Class::named(self.utf()?);
         self.bytes.u64()?;
-        let at = self.classes.len();
+        let at = self.work.classes.len();
         self.hand(Handle::Class(at))?;
-        self.classes.push(Class {
-            name,
-            flags: 0,
-            fields: Vec::new(),
-            parent: None,
-        });
-        let flags = self.bytes.u8()?;
+        self.work.classes.push(class);
+        class.flags = self.bytes.u8()?;
         let count = self.bytes.u16()?;
-        let mut fields = Vec::new();
+        let open = self.work.open_fields.len();
         for _ in 0..count {
             let kind = self.bytes.u8()?;
             let name = self.utf()?;
@@ -200,102 +215,120 @@ impl<'a> StreamReader<'a> {
                 self.object_content(depth + 1)?;
             }
             let name = self.add(Node::Text(name))?;
-            fields.push((kind, name));
+            self.work.open_fields.push((kind, name));
         }
+        class.fields = self.close_fields(open);
+        let items = self.work.open_items.len();
         self.annotation(depth)?;
-        let parent = self.class(depth + 1)?;
+        self.work.open_items.truncate(items);
         // A class whose parent is younger or itself can't be: the chain of parents ends.
-        let class = self.classes.get_mut(at).ok_or(Malformed)?;
-        (class.flags, class.fields, class.parent) = (flags, fields, parent);
+        class.parent = self.class(depth + 1)?;
+        *self.work.classes.get_mut(at).ok_or(Malformed)? = class;
         Ok(at)
     }
 
-    fn annotation(&mut self, depth: u8) -> Result<Annotation<'a>, Malformed> {
-        let mut annotation = Annotation::default();
+    fn close_fields(&mut self, open: usize) -> Range {
+        let from = self.work.fields.len();
+        let fields = self.work.open_fields.get(open..).unwrap_or_default();
+        self.work.fields.extend_from_slice(fields);
+        self.work.open_fields.truncate(open);
+        Range::new(from, self.work.fields.len())
+    }
+
+    /// What a class wrote beside its fields: leaves its items open, and gives its first block of raw data.
+    fn annotation(&mut self, depth: u8) -> Result<&'a [u8], Malformed> {
+        let mut first: &'a [u8] = &[];
         loop {
-            let block = match self.bytes.peek() {
+            let length = match self.bytes.peek() {
                 Some(0x77) => {
                     self.bytes.u8()?;
-                    let length = self.bytes.u8()?;
-                    Some(self.bytes.take(usize::from(length))?)
+                    u32::from(self.bytes.u8()?)
                 }
                 Some(0x7a) => {
                     self.bytes.u8()?;
-                    let length = self.bytes.u32()?;
-                    Some(self.bytes.take(length as usize)?)
+                    self.bytes.u32()?
                 }
-                _ => None,
+                _ => match self.content(depth + 1)? {
+                    Some(id) => {
+                        self.open(id)?;
+                        continue;
+                    }
+                    None => return Ok(first),
+                },
             };
-            if let Some(block) = block {
-                if annotation.block.is_empty() {
-                    annotation.block = block;
-                }
-                continue;
-            }
-            match self.content(depth + 1)? {
-                Some(id) => annotation.items.push(id),
-                None => return Ok(annotation),
+            let block = self.bytes.take(length as usize)?;
+            if first.is_empty() {
+                first = block;
             }
         }
     }
 
+    fn open(&mut self, item: Id) -> Result<(), Malformed> {
+        if self.work.open_items.len() >= MOST_NODES {
+            return Err(Malformed);
+        }
+        self.work.open_items.push(item);
+        Ok(())
+    }
+
     fn object(&mut self, depth: u8) -> Result<Id, Malformed> {
-        let class = self.class(depth + 1)?.ok_or(Malformed)?;
+        let own = self.class(depth + 1)?.ok_or(Malformed)?;
+        let form = self.work.classes.get(own).ok_or(Malformed)?.form;
         let id = self.add(Node::Nothing)?;
         self.hand(Handle::Object(id))?;
-        let mut chain = vec![class];
-        while let Some(parent) = chain.last().and_then(|&at| self.classes.get(at)?.parent) {
-            if chain.len() > usize::from(DEEPEST) {
+        let mut object = Object {
+            form,
+            is_map: false,
+            pairs: self.work.open_pairs.len(),
+            items: self.work.open_items.len(),
+            block: &[],
+        };
+        // Data come from the topmost class down.
+        let chain = self.work.chain.len();
+        let mut next = Some(own);
+        while let Some(at) = next {
+            if self.work.chain.len() - chain > usize::from(DEEPEST) {
                 return Err(Malformed);
             }
-            chain.push(parent);
+            self.work.chain.push(at);
+            next = self.work.classes.get(at).and_then(|class| class.parent);
         }
-        let mut object = Object::default();
-        // Data come from the topmost class down.
-        for at in chain.into_iter().rev() {
-            let class = self.classes.get(at).cloned().ok_or(Malformed)?;
-            self.class_data(&class, &mut object, depth)?;
+        while self.work.chain.len() > chain
+            && let Some(at) = self.work.chain.pop()
+        {
+            let class = *self.work.classes.get(at).ok_or(Malformed)?;
+            self.class_data(class, &mut object, depth)?;
         }
-        let node = object.node(self);
-        if let Some(place) = self.nodes.get_mut(id.0 as usize) {
-            *place = node;
-        }
+        let node = self.node(&object)?;
+        self.set(id, node);
+        self.work.open_pairs.truncate(object.pairs);
+        self.work.open_items.truncate(object.items);
         Ok(id)
     }
 
     fn class_data(
         &mut self,
-        class: &Class<'a>,
+        class: Class,
         object: &mut Object<'a>,
         depth: u8,
     ) -> Result<(), Malformed> {
-        object.name = class.name;
-        object.is_map |= MAPS.contains(&class.name);
-        let annotated = if class.flags & SERIALIZABLE != 0 {
-            let own_form = class.flags & WRITE_METHOD != 0;
-            if !(own_form && OWN_FORM.contains(&class.name)) {
-                for &(kind, name) in &class.fields {
-                    let value = self.field(kind, depth)?;
-                    object.fields.push((name, value));
-                }
+        object.is_map |= class.form == Form::Map;
+        if class.has_fields() {
+            for at in class.fields.places() {
+                let &(kind, name) = self.work.fields.get(at).ok_or(Malformed)?;
+                let value = self.field(kind, depth)?;
+                self.work.open_pairs.push((name, value));
             }
-            own_form
-        } else if class.flags & EXTERNALIZABLE != 0 {
-            if class.flags & BLOCK_DATA == 0 {
-                return Err(Malformed);
-            }
-            true
-        } else {
-            false
-        };
-        if annotated {
-            let annotation = self.annotation(depth)?;
+        }
+        if class.has_annotation()? {
+            let before = self.work.open_items.len();
+            let block = self.annotation(depth)?;
             // What NitriteDocument writes itself is what its map wrote before.
-            if object.annotation.items.is_empty() {
-                object.annotation.items = annotation.items;
+            if before > object.items {
+                self.work.open_items.truncate(before);
             }
-            if object.annotation.block.is_empty() {
-                object.annotation.block = annotation.block;
+            if object.block.is_empty() {
+                object.block = block;
             }
         }
         Ok(())
@@ -317,31 +350,80 @@ impl<'a> StreamReader<'a> {
         self.add(node)
     }
 
+    /// What an object whose classes were read is to us.
+    fn node(&mut self, object: &Object<'a>) -> Result<Node<'a>, Malformed> {
+        let fields = self.work.open_pairs.get(object.pairs..).unwrap_or_default();
+        let items = self.work.open_items.get(object.items..).unwrap_or_default();
+        let nodes = &self.tree.nodes;
+        let field = |name: &[u8]| {
+            let is_it = |id: Id| nodes.get(id.0 as usize) == Some(&Node::Text(name));
+            let (_, value) = fields.iter().find(|&&(id, _)| is_it(id))?;
+            nodes.get(value.0 as usize).copied()
+        };
+        let boxed = match object.form {
+            Form::Boxed => field(b"value"),
+            _ => None,
+        };
+        if let Some(value @ (Node::Integer(_) | Node::Float(_) | Node::Bool(_))) = boxed {
+            return Ok(value);
+        }
+        match object.form {
+            Form::Date => Ok(match object.block.first_chunk() {
+                Some(millis) => Node::Integer(i64::from_be_bytes(*millis)),
+                None => Node::Nothing,
+            }),
+            Form::Uuid => Ok(match (field(b"mostSigBits"), field(b"leastSigBits")) {
+                (Some(Node::Integer(most)), Some(Node::Integer(least))) => {
+                    Node::Uuid(most as u64, least as u64)
+                }
+                _ => Node::Nothing,
+            }),
+            Form::NitriteId => {
+                let mut block = Bytes::new(object.block);
+                let length = block.u16().map(usize::from);
+                Ok(match length.and_then(|length| block.take(length)) {
+                    Ok(digits) => Node::Text(digits),
+                    Err(Malformed) => Node::Nothing,
+                })
+            }
+            _ if object.is_map => {
+                let (pairs, _) = items.as_chunks();
+                map(
+                    &mut self.tree.pairs,
+                    pairs.iter().map(|&[key, value]| (key, value)),
+                )
+            }
+            // An empty list has a field too, its size.
+            _ if items.is_empty() && !fields.is_empty() && object.form != Form::Collection => {
+                map(&mut self.tree.pairs, fields.iter().copied())
+            }
+            _ => list(&mut self.tree.items, items),
+        }
+    }
+
     fn array(&mut self, depth: u8) -> Result<Id, Malformed> {
         let class = self.class(depth + 1)?.ok_or(Malformed)?;
         let id = self.add(Node::Nothing)?;
         self.hand(Handle::Object(id))?;
         let count = self.bytes.u32()? as usize;
-        let name = self.classes.get(class).ok_or(Malformed)?.name;
-        let width = match name.get(1) {
-            Some(b'B' | b'Z') => 1,
-            Some(b'C' | b'S') => 2,
-            Some(b'I' | b'F') => 4,
-            Some(b'J' | b'D') => 8,
-            _ => {
-                if count > self.bytes.left() {
-                    return Err(Malformed);
-                }
-                let items: Result<_, _> =
-                    (0..count).map(|_| self.object_content(depth + 1)).collect();
-                if let Some(place) = self.nodes.get_mut(id.0 as usize) {
-                    *place = Node::List(items?);
-                }
-                return Ok(id);
-            }
-        };
-        self.bytes
-            .take(count.checked_mul(width).ok_or(Malformed)?)?;
+        let class = self.work.classes.get(class).ok_or(Malformed)?;
+        if let Some(width) = class.item_width() {
+            let size = count.checked_mul(width).ok_or(Malformed)?;
+            self.bytes.take(size)?;
+            return Ok(id);
+        }
+        if count > self.bytes.left() {
+            return Err(Malformed);
+        }
+        let open = self.work.open_items.len();
+        for _ in 0..count {
+            let item = self.object_content(depth + 1)?;
+            self.open(item)?;
+        }
+        let items = self.work.open_items.get(open..).unwrap_or_default();
+        let node = list(&mut self.tree.items, items)?;
+        self.set(id, node);
+        self.work.open_items.truncate(open);
         Ok(id)
     }
 
@@ -350,73 +432,32 @@ impl<'a> StreamReader<'a> {
         self.class(depth + 1)?;
         let handle = self.hand(Handle::Object(Self::NOTHING))?;
         let name = self.object_content(depth + 1)?;
-        if let Some(place) = self.handles.get_mut(handle) {
+        if let Some(place) = self.work.handles.get_mut(handle) {
             *place = Handle::Object(name);
         }
         Ok(name)
     }
 }
 
-const MAPS: [&[u8]; 4] = [
-    b"java.util.HashMap",
-    b"java.util.TreeMap",
-    b"java.util.Hashtable",
-    b"java.util.concurrent.ConcurrentHashMap",
-];
-
-/// An object while its classes are read.
-#[derive(Default)]
-struct Object<'a> {
-    name: &'a [u8],
-    is_map: bool,
-    fields: Vec<(Id, Id)>,
-    annotation: Annotation<'a>,
+/// A map with these entries, which are put among those of all maps.
+fn map<'a>(
+    all: &mut Vec<(Id, Id)>,
+    pairs: impl ExactSizeIterator<Item = (Id, Id)>,
+) -> Result<Node<'a>, Malformed> {
+    let from = all.len();
+    if from + pairs.len() > MOST_NODES {
+        return Err(Malformed);
+    }
+    all.extend(pairs);
+    Ok(Node::Map(Range::new(from, all.len())))
 }
 
-impl<'a> Object<'a> {
-    fn node(self, reader: &StreamReader<'a>) -> Node<'a> {
-        let field = |name: &[u8]| {
-            let is_it = |id: Id| reader.nodes.get(id.0 as usize) == Some(&Node::Text(name));
-            let (_, value) = self.fields.iter().find(|&&(id, _)| is_it(id))?;
-            reader.nodes.get(value.0 as usize)
-        };
-        let boxed = self.name.starts_with(b"java.lang.")
-            || self.name.starts_with(b"java.util.concurrent.atomic.");
-        if boxed && let Some(Node::Integer(_) | Node::Float(_) | Node::Bool(_)) = field(b"value") {
-            return field(b"value").cloned().unwrap_or(Node::Nothing);
-        }
-        match self.name {
-            b"java.util.Date" => match self.annotation.block.first_chunk() {
-                Some(millis) => Node::Integer(i64::from_be_bytes(*millis)),
-                None => Node::Nothing,
-            },
-            b"java.util.UUID" => match (field(b"mostSigBits"), field(b"leastSigBits")) {
-                (Some(Node::Integer(most)), Some(Node::Integer(least))) => {
-                    Node::Uuid(u128::from(*most as u64) << 64 | u128::from(*least as u64))
-                }
-                _ => Node::Nothing,
-            },
-            b"org.dizitart.no2.collection.NitriteId" => {
-                let mut block = Bytes::new(self.annotation.block);
-                let length = block.u16().map(usize::from);
-                match length.and_then(|length| block.take(length)) {
-                    Ok(digits) => Node::Text(digits),
-                    Err(Malformed) => Node::Nothing,
-                }
-            }
-            _ if self.is_map => {
-                let (pairs, _) = self.annotation.items.as_chunks();
-                Node::Map(pairs.iter().map(|&[key, value]| (key, value)).collect())
-            }
-            _ if self.annotation.items.is_empty() && !self.fields.is_empty() && !self.is_list() => {
-                Node::Map(self.fields)
-            }
-            _ => Node::List(self.annotation.items),
-        }
+/// A list of these items, which are put among those of all lists.
+fn list<'a>(all: &mut Vec<Id>, items: &[Id]) -> Result<Node<'a>, Malformed> {
+    let from = all.len();
+    if from + items.len() > MOST_NODES {
+        return Err(Malformed);
     }
-
-    /// An empty list has a field too, its size.
-    fn is_list(&self) -> bool {
-        self.name.starts_with(b"java.util.")
-    }
+    all.extend_from_slice(items);
+    Ok(Node::List(Range::new(from, all.len())))
 }
