@@ -76,11 +76,15 @@ impl Contents {
 
     /// Adds what another text of the same turn holds.
     pub(super) fn merge(&mut self, other: Self) {
-        for round in other.rounds {
-            self.add_round(round);
-        }
-        for (key, text) in other.markdown {
-            self.markdown(&key, text);
+        if self.records() == 0 {
+            (self.rounds, self.markdown) = (other.rounds, other.markdown);
+        } else {
+            for round in other.rounds {
+                self.add_round(round);
+            }
+            for (key, text) in other.markdown {
+                self.add_markdown(key, text);
+            }
         }
         self.has_subgraph |= other.has_subgraph;
         self.is_error |= other.is_error;
@@ -116,11 +120,11 @@ impl Contents {
         }
     }
 
-    fn markdown(&mut self, key: &str, text: String) {
-        match self.markdown.iter_mut().find(|(known, _)| known == key) {
+    fn add_markdown(&mut self, key: String, text: String) {
+        match self.markdown.iter_mut().find(|(known, _)| *known == key) {
             Some((_, known)) if known.len() < text.len() => *known = text,
             Some(_) => {}
-            None => self.markdown.push((key.to_owned(), text)),
+            None => self.markdown.push((key, text)),
         }
     }
 }

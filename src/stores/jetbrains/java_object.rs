@@ -97,6 +97,28 @@ impl<'a> Document<'a> {
         Ok(length)
     }
 
+    /// The same memory, empty, for streams that live elsewhere.
+    pub(super) fn emptied<'b>(mut self) -> Document<'b> {
+        self.tree.clear();
+        let Tree {
+            nodes,
+            pairs,
+            items,
+        } = self.tree;
+        // Of no nodes a list is made in place.
+        let nodes = nodes.into_iter().map(|_| Node::Nothing).collect();
+        let tree = Tree {
+            nodes,
+            pairs,
+            items,
+        };
+        Document {
+            tree,
+            root: Id::default(),
+            work: self.work,
+        }
+    }
+
     pub fn root(&'a self) -> Value<'a> {
         Value {
             document: self,

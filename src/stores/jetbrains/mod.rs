@@ -7,6 +7,7 @@ mod conversations;
 pub mod java_object;
 #[cfg(test)]
 mod java_writer;
+mod leaves;
 mod modified_utf8;
 pub mod mvstore;
 mod nitrite;

@@ -6,9 +6,9 @@ use std::io;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::conversations::{self, Entity, Session, Told, Turn};
-use super::java_object::Document;
-use super::mvstore::{Leaf, Position, ReadAt, Store};
+use super::conversations::{Entity, Session, Told, Turn};
+use super::leaves;
+use super::mvstore::{Position, ReadAt, Store};
 use super::seen::{Contexts, Seen};
 
 /// The most turns inside of session documents.
@@ -47,7 +47,7 @@ impl Walk {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub(super) fn sessions<R: ReadAt>(store: &Store<R>) -> io::Result<Self> {
+    pub(super) fn sessions<R: ReadAt + Sync>(store: &Store<R>) -> io::Result<Self> {
         let mut walk = Self::default();
         for map in maps(store, Entity::Session) {
             let mut sessions = Vec::new();
@@ -58,9 +58,9 @@ impl Walk {
                 Entity::Session,
                 &mut |_| false,
                 &mut |_, told| {
-                    sessions.extend(told.session);
+                    sessions.extend(told.session.clone());
                     let room = MOST_INNER_TURNS.saturating_sub(inner.len());
-                    inner.extend(told.turns.into_iter().take(room));
+                    inner.extend(told.turns.iter().take(room).cloned());
                 },
             )?;
             walk.inner = inner;
@@ -75,18 +75,18 @@ impl Walk {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub(super) fn turns<R: ReadAt>(
+    pub(super) fn turns<R: ReadAt + Sync>(
         &mut self,
         store: &Store<R>,
         seen: &mut Seen,
-        visit: &mut dyn FnMut(Turn, &Sessions, &mut Seen),
+        visit: &mut dyn FnMut(&Turn, &Sessions, &mut Seen),
     ) -> io::Result<()> {
         let sessions = std::mem::take(&mut self.sessions);
         let contexts = sessions.contexts();
         let written = |leaf| store.written(leaf);
         let known = seen.leaves(store.created(), &contexts, written);
         let mut read = BTreeSet::new();
-        for turn in std::mem::take(&mut self.inner) {
+        for turn in &std::mem::take(&mut self.inner) {
             visit(turn, &sessions, seen);
         }
         for map in maps(store, Entity::Turn) {
@@ -94,7 +94,7 @@ impl Walk {
             let mut skip = |leaf| known.contains(&leaf) && passed.insert(leaf);
             self.map(store, map, Entity::Turn, &mut skip, &mut |leaf, told| {
                 read.insert(leaf);
-                for turn in told.turns {
+                for turn in &told.turns {
                     visit(turn, &sessions, seen);
                 }
             })?;
@@ -105,37 +105,30 @@ impl Walk {
         Ok(())
     }
 
-    fn map<R: ReadAt>(
+    fn map<R: ReadAt + Sync>(
         &mut self,
         store: &Store<R>,
         map: &str,
         entity: Entity,
         skip: &mut dyn FnMut(Position) -> bool,
-        visit: &mut dyn FnMut(Position, Told),
+        visit: &mut dyn FnMut(Position, &Told),
     ) -> io::Result<()> {
-        let mut damage = self.damage;
-        let walked = store.walk(map, skip, &mut |position, leaf| {
-            damage.documents += leaf_documents(leaf, entity, &mut |told| {
-                damage.contents += told.broken;
-                visit(position, told);
-            });
-        })?;
-        damage.pages += walked.damaged;
-        self.damage = damage;
-        self.bytes += walked.bytes;
-        Ok(())
+        let leaves = store.leaves(map, skip)?;
+        self.bytes += leaves.bytes;
+        self.damage.pages += leaves.damaged;
+        leaves::read(store, &leaves, entity, &mut |leaf| {
+            let Some(documents) = &leaf.documents else {
+                self.damage.pages += 1;
+                return;
+            };
+            self.bytes += documents.bytes;
+            self.damage.documents += documents.broken;
+            for told in &documents.told {
+                self.damage.contents += told.broken;
+                visit(leaf.position, told);
+            }
+        })
     }
-}
-
-/// Reads the documents of a leaf; returns how many couldn't be read.
-fn leaf_documents(leaf: &Leaf<'_>, entity: Entity, visit: &mut dyn FnMut(Told)) -> u32 {
-    let mut broken = 0;
-    let mut document = Document::default();
-    let whole = leaf.java_objects(&mut |object| match document.replace(object) {
-        Ok(_) => visit(conversations::read(&document, entity)),
-        Err(_) => broken += 1,
-    });
-    broken + u32::from(whole.is_err())
 }
 
 fn maps<R: ReadAt>(store: &Store<R>, entity: Entity) -> impl Iterator<Item = &str> {

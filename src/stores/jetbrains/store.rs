@@ -115,7 +115,7 @@ fn salvage(
     let first_seen = first_seen(&metadata);
     let mut told = Teller::new(home, &source.path, Evidence::Salvage, first_seen, sink);
     told.sessions(&sessions, &seen);
-    for turn in found.turns {
+    for turn in &found.turns {
         told.turn(turn, &sessions, &mut seen);
     }
     Ok(is_something)
@@ -252,7 +252,7 @@ impl<'t> Teller<'t> {
         }
     }
 
-    fn turn(&mut self, turn: Turn, sessions: &Sessions, seen: &mut Seen) {
+    fn turn(&mut self, turn: &Turn, sessions: &Sessions, seen: &mut Seen) {
         let session = sessions.of(turn.sessions.iter().chain(&turn.ids));
         let named_scope = session
             .map(Session::scope)
@@ -303,7 +303,7 @@ impl<'t> Teller<'t> {
                 lower_bound: false,
                 estimated: turn.units > 0,
                 calls: turn.calls,
-                credits: credits(&turn, session),
+                credits: credits(turn, session),
                 premium: None,
                 duration_ms: None,
                 first_token_ms: None,

@@ -39,7 +39,7 @@ impl Contents {
             }
             (Some("Markdown"), Some(data)) => {
                 if let Ok(Reply { text: Some(reply) }) = serde_json::from_str(data.as_str()) {
-                    self.markdown(key, reply.0.into_owned());
+                    self.add_markdown(key.to_owned(), reply.0.into_owned());
                 }
             }
             (None, _) => {

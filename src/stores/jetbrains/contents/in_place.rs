@@ -130,7 +130,7 @@ impl Contents {
         json.object(&mut |name, json| {
             if name.text == b"text" {
                 let text = json.string()?.unescaped()?;
-                self.markdown(&key.unescaped()?, text);
+                self.add_markdown(key.unescaped()?, text);
                 return Some(());
             }
             json.skip()

@@ -137,6 +137,17 @@ pub struct Store<R> {
     layout: Layout,
 }
 
+/// The live leaves of a map, in the order of keys.
+#[derive(Debug, Default)]
+pub struct Leaves {
+    map: u32,
+    pub positions: Vec<Position>,
+    /// Of the nodes above them.
+    pub bytes: u64,
+    /// Nodes that couldn't be read; what lies below them is missing.
+    pub damaged: u32,
+}
+
 /// What became of a walk.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Walked {
@@ -189,6 +200,66 @@ impl<R: ReadAt> Store<R> {
         self.layout.names.keys().map(String::as_str)
     }
 
+    /// Finds the live leaves of a map, those aside for which `skip` is true.
+    ///
+    /// # Errors
+    /// When the source can't be read. A damaged page is passed over and counted.
+    pub fn leaves(&self, map: &str, skip: &mut dyn FnMut(Position) -> bool) -> io::Result<Leaves> {
+        let mut leaves = Leaves::default();
+        let map = self.layout.names.get(map);
+        let Some((&map, root)) = map.and_then(|id| Some((id, self.layout.roots.get(id)?))) else {
+            return Ok(leaves);
+        };
+        leaves.map = map;
+        let mut buffer = Vec::new();
+        let mut seen = HashSet::new();
+        let mut stack = vec![(*root, 0)];
+        while let Some((position, depth)) = stack.pop() {
+            if !position.is_page() {
+                continue;
+            }
+            if !position.is_node() {
+                if !skip(position) {
+                    leaves.positions.push(position);
+                }
+                continue;
+            }
+            match self.live_page(map, position, &mut buffer)? {
+                Ok(Page::Node(children)) if depth < DEEPEST => {
+                    leaves.bytes += children.len() as u64 * 8;
+                    for &child in children.iter().rev() {
+                        if seen.len() >= MOST_PAGES {
+                            leaves.damaged += 1;
+                            break;
+                        }
+                        if seen.insert(child) {
+                            stack.push((child, depth + 1));
+                        }
+                    }
+                }
+                Ok(_) | Err(Malformed) => leaves.damaged += 1,
+            }
+        }
+        Ok(leaves)
+    }
+
+    /// Reads one of the `leaves` of a map; `buffer` is memory for it. `Err` inside: its page is damaged.
+    ///
+    /// # Errors
+    /// When the source can't be read.
+    pub fn leaf<'b>(
+        &self,
+        leaves: &Leaves,
+        position: Position,
+        buffer: &'b mut Vec<u8>,
+    ) -> io::Result<Result<Leaf<'b>, Malformed>> {
+        let page = self.live_page(leaves.map, position, buffer)?;
+        Ok(page.and_then(|page| match page {
+            Page::Leaf(leaf) => Ok(leaf),
+            Page::Node(_) => Err(Malformed),
+        }))
+    }
+
     /// Walks the live leaves of a map in the order of keys, those aside for which `skip` is true.
     ///
     /// # Errors
@@ -199,47 +270,35 @@ impl<R: ReadAt> Store<R> {
         skip: &mut dyn FnMut(Position) -> bool,
         visit: &mut dyn FnMut(Position, &Leaf<'_>),
     ) -> io::Result<Walked> {
-        let Some((&id, root)) = self
-            .layout
-            .names
-            .get(map)
-            .and_then(|id| Some((id, self.layout.roots.get(id)?)))
-        else {
-            return Ok(Walked::default());
+        let leaves = self.leaves(map, skip)?;
+        let mut walked = Walked {
+            bytes: leaves.bytes,
+            damaged: leaves.damaged,
         };
-        let mut walked = Walked::default();
         let mut buffer = Vec::new();
-        let mut seen = HashSet::new();
-        let mut stack = vec![(*root, 0)];
-        while let Some((position, depth)) = stack.pop() {
-            if !position.is_page() || (!position.is_node() && skip(position)) {
-                continue;
-            }
-            let Some(chunk) = self.layout.chunks.get(&position.chunk()) else {
-                walked.damaged += 1;
-                continue;
-            };
-            match self.page(chunk, position, id, &mut buffer)? {
-                Ok(Page::Leaf(leaf)) => {
+        for &position in &leaves.positions {
+            match self.leaf(&leaves, position, &mut buffer)? {
+                Ok(leaf) => {
                     walked.bytes += leaf.bytes.len() as u64;
                     visit(position, &leaf);
                 }
-                Ok(Page::Node(children)) if depth < DEEPEST => {
-                    walked.bytes += children.len() as u64 * 8;
-                    for &child in children.iter().rev() {
-                        if seen.len() >= MOST_PAGES {
-                            walked.damaged += 1;
-                            break;
-                        }
-                        if seen.insert(child) {
-                            stack.push((child, depth + 1));
-                        }
-                    }
-                }
-                Ok(Page::Node(_)) | Err(Malformed) => walked.damaged += 1,
+                Err(Malformed) => walked.damaged += 1,
             }
         }
         Ok(walked)
+    }
+
+    /// Reads a page of the version into `buffer`.
+    fn live_page<'b>(
+        &self,
+        map: u32,
+        position: Position,
+        buffer: &'b mut Vec<u8>,
+    ) -> io::Result<Result<Page<'b>, Malformed>> {
+        match self.layout.chunks.get(&position.chunk()) {
+            Some(chunk) => self.page(chunk, position, map, buffer),
+            None => Ok(Err(Malformed)),
+        }
     }
 
     /// Reads one page into `buffer`.

@@ -33,7 +33,7 @@ impl Position {
     }
 
     /// The largest length that the page may have; `None`: the page itself says.
-    pub(super) fn largest(self) -> Option<usize> {
+    pub fn largest(self) -> Option<usize> {
         match (self.0 >> 1) as usize & 31 {
             31 => None,
             code => Some((2 + (code & 1)) << ((code >> 1) + 4)),
