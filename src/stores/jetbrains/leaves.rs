@@ -87,6 +87,10 @@ fn documents<R: ReadAt>(
     // A small page may hold much that is packed.
     guard = guard.or_else(|| alone(leaf.bytes.len()));
     let documents = Documents::of(&leaf, entity, &mut memory.document);
+    drop(leaf);
+    if guard.is_some() {
+        *memory = Memory::default();
+    }
     drop(guard);
     Ok(Some(documents))
 }

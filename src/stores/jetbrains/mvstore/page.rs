@@ -174,4 +174,19 @@ mod tests {
             assert!(read(bytes, position, Format::V3, 1).is_err(), "{bytes:?}");
         }
     }
+
+    #[test]
+    fn deflate_gives_what_was_claimed_or_nothing() {
+        let zeros = vec![0; 1 << 20];
+        let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        std::io::Write::write_all(&mut packed, &zeros).unwrap();
+        let packed = packed.finish().unwrap();
+        // As dense as deflate gets, and still taken.
+        assert!(zeros.len() / packed.len() > 1000);
+        assert_eq!(inflate(&packed, zeros.len()), Ok(zeros));
+        assert_eq!(inflate(&packed, 10).map(|bytes| bytes.len()), Ok(10));
+        assert!(inflate(&packed, (1 << 20) + 1).is_err());
+        assert!(inflate(&packed[..10], LARGEST_PAGE).is_err());
+        assert!(inflate(&packed[1..], 10).is_err());
+    }
 }

@@ -1,5 +1,6 @@
 //! The store as a whole, over files of every format version.
 
+use std::cell::RefCell;
 use std::io::Read;
 use std::path::Path;
 
@@ -255,6 +256,45 @@ fn leaves_that_are_known_are_not_read_again() {
     assert_eq!(all.len(), 10);
     let known = &all[..7];
     assert_eq!(walk(&mut |leaf| known.contains(&leaf)), all[7..]);
+}
+
+/// A file that others write.
+struct Shared<'a>(&'a RefCell<Vec<u8>>);
+
+impl ReadAt for Shared<'_> {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.0.borrow().len() as u64)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.0.borrow().as_slice().read_at(buffer, offset)
+    }
+}
+
+#[test]
+fn what_a_file_gains_or_loses_while_it_is_read_changes_no_other_page() {
+    let mut writer = two_versions(Format::V3, Packing::Plain);
+    let file = RefCell::new(writer.closed());
+    let store = Store::open(Shared(&file)).unwrap();
+    writer.commit(&[("one", entries(60, "newer"))]);
+    *file.borrow_mut() = writer.killed();
+    let read = || {
+        let mut count = 0;
+        let walked = store.walk("one", &mut |_| false, &mut |_, leaf| count += leaf.count);
+        (count, walked.unwrap().damaged)
+    };
+    assert_eq!(read(), (40, 0));
+
+    // From its end on, block by block; below the node, all of its leaves are missed at once.
+    let mut last = 40;
+    while file.borrow().len() > BLOCK as usize {
+        let (count, damaged) = read();
+        assert!(count <= last && (damaged == 0) == (count == 40));
+        last = count;
+        let length = file.borrow().len() - 512;
+        file.borrow_mut().truncate(length);
+    }
+    assert_eq!(read(), (0, 1));
 }
 
 proptest! {
