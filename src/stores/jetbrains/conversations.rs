@@ -83,7 +83,7 @@ pub(super) struct Turn {
     /// Hashes of the first round, the first two, and so on, where the rounds are of an old plugin: there a
     /// longer document contains a former one.
     prefixes: Vec<u64>,
-    /// Of the replies, else of all that the turn holds.
+    /// A hash of the replies, else of all that the turn holds, where it has no id.
     content: u64,
 }
 
@@ -143,16 +143,20 @@ impl Turn {
     }
 
     fn measure<'r>(&mut self, replies: impl Iterator<Item = &'r str>) {
-        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        let mut hash = self.id.is_none().then(xxhash_rust::xxh3::Xxh3::new);
         let mut filled = 0;
         for reply in replies.filter(|reply| !reply.is_empty()) {
             self.units += utf16_units(reply);
             filled += 1;
-            hash.update(reply.as_bytes());
-            hash.update(b"\n");
+            if let Some(hash) = &mut hash {
+                hash.update(reply.as_bytes());
+                hash.update(b"\n");
+            }
         }
         self.units += u64::saturating_sub(filled, 1);
-        if filled > 0 {
+        if filled > 0
+            && let Some(hash) = hash
+        {
             self.content = hash.digest();
         }
     }
@@ -199,8 +203,7 @@ pub(super) struct Told {
 pub(super) fn read(document: &Document<'_>, entity: Entity) -> Told {
     let root = document.root();
     let mut told = Told::default();
-    let mut found = Found::default();
-    found.visit(root, "", false, 0);
+    let mut found = Found::of(root, 0);
     if entity == Entity::Session {
         told.session = session(root);
     }
@@ -208,8 +211,7 @@ pub(super) fn read(document: &Document<'_>, entity: Entity) -> Told {
     told.broken += found.broken;
     told.turns.extend(turn(root, found, told.session.as_ref()));
     for root in inner {
-        let mut found = Found::default();
-        found.visit(root, "", false, 1);
+        let found = Found::of(root, 1);
         told.broken += found.broken;
         told.turns.extend(turn(root, found, told.session.as_ref()));
     }
@@ -282,13 +284,8 @@ fn credits(json: &str) -> Vec<(String, u64)> {
 }
 
 fn turn(root: Value<'_>, mut found: Found<'_>, session: Option<&Session>) -> Option<Turn> {
-    let text = |key| {
-        root.get(key)
-            .and_then(Value::text)
-            .filter(|id| !id.is_empty())
-    };
     let mut turn = Turn {
-        id: text("id").map(|id| same_case(&id)),
+        id: found.id.take(),
         created: root.get("createdAt").and_then(time).or(found.answered),
         files: std::mem::take(&mut found.files),
         ids: std::mem::take(&mut found.ids),
@@ -296,7 +293,11 @@ fn turn(root: Value<'_>, mut found: Found<'_>, session: Option<&Session>) -> Opt
     };
     turn.sessions
         .extend(session.map(|session| session.id.clone()));
-    let named = ["sessionId", "conversationId"].into_iter().filter_map(text);
+    let named = |key| root.get(key).and_then(Value::text);
+    let named = ["sessionId", "conversationId"]
+        .into_iter()
+        .filter_map(named);
+    let named = named.filter(|id| !id.is_empty());
     turn.sessions.extend(named.map(|id| same_case(&id)));
     turn.take(found);
     (!turn.is_nothing()).then_some(turn)

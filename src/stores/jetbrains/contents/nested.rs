@@ -6,7 +6,7 @@
 
 mod bytes;
 
-use bytes::{find, slashes_before};
+use bytes::{find, slashes_at, slashes_before};
 
 /// The deepest nesting of lists and objects that are passed over.
 const DEEPEST: usize = 128;
@@ -48,7 +48,7 @@ impl Escaped<'_> {
         while let Some(at) = find(b'\\', rest) {
             let (before, escape) = rest.split_at(at);
             text.extend(plain(before)?);
-            let run = escape.iter().take_while(|&&byte| byte == b'\\').count();
+            let run = slashes_at(escape);
             let (slashes, escaped) = self.run(run, escape.get(run..)?)?;
             text.extend(std::iter::repeat_n(b'\\', slashes));
             let mut length = run;
@@ -181,6 +181,8 @@ impl<'a> Nested<'a> {
 
     pub(super) fn string(&mut self) -> Option<Escaped<'a>> {
         let quote = self.quote.len();
+        // The quote's length is 2^depth: a shift divides by it faster than a division.
+        let depth = quote.ilog2();
         let body = self.after_quote()?;
         let mut from = 0;
         loop {
@@ -190,12 +192,12 @@ impl<'a> Nested<'a> {
             if (slashes + 1) & (quote - 1) != 0 {
                 return None;
             }
-            let own = (slashes + 1) / quote - 1;
+            let own = ((slashes + 1) >> depth) - 1;
             if own.is_multiple_of(2) {
                 let text = body.get(..(at + 1).checked_sub(quote)?)?;
                 self.text = body.get(at + 1..)?;
                 self.skip_blanks();
-                let times = quote.ilog2() + 1;
+                let times = depth + 1;
                 return Some(Escaped { text, times });
             }
             from = at + 1;

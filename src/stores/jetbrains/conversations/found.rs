@@ -25,14 +25,28 @@ pub(super) struct Found<'d> {
     pub(super) ids: Vec<String>,
     pub(super) files: Vec<String>,
     pub(super) broken: u32,
+    /// That the document gives itself.
+    pub(super) id: Option<String>,
+    /// A hash of all contents, where there is no id.
     pub(super) content: u64,
     /// Older sessions hold their turns.
     pub(super) inner: Vec<Value<'d>>,
 }
 
 impl<'d> Found<'d> {
+    /// What is found in a document, which may stand in another one.
+    pub(super) fn of(root: Value<'d>, depth: u8) -> Self {
+        let id = root.get("id").and_then(Value::text);
+        let mut found = Self {
+            id: id.filter(|id| !id.is_empty()).map(|id| same_case(&id)),
+            ..Self::default()
+        };
+        found.visit(root, "", false, depth);
+        found
+    }
+
     /// Visits a value; `answers`: it belongs to the response.
-    pub(super) fn visit(&mut self, value: Value<'d>, key: &str, answers: bool, depth: u8) {
+    fn visit(&mut self, value: Value<'d>, key: &str, answers: bool, depth: u8) {
         if depth > DEEPEST {
             return;
         }
@@ -79,7 +93,7 @@ impl<'d> Found<'d> {
         }
         let mut contents = Contents::default();
         let form = contents.add(text);
-        if form == Form::Contents {
+        if form == Form::Contents && self.id.is_none() {
             self.content ^= xxhash_rust::xxh3::xxh3_64(text.as_bytes());
         }
         match form {

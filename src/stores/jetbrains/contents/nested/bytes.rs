@@ -23,9 +23,25 @@ pub(super) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     memchr(byte, bytes.get(from..)?).map(|at| from + at)
 }
 
+const SLASHES: u64 = u64::from_ne_bytes([b'\\'; 8]);
+
+/// How many backslashes the bytes begin with.
+pub(super) fn slashes_at(bytes: &[u8]) -> usize {
+    let mut count = 0;
+    let mut rest = bytes;
+    while let Some((word, behind)) = rest.split_first_chunk::<8>() {
+        let differs = u64::from_le_bytes(*word) ^ SLASHES;
+        if differs != 0 {
+            return count + differs.trailing_zeros() as usize / 8;
+        }
+        count += 8;
+        rest = behind;
+    }
+    count + rest.iter().take_while(|&&byte| byte == b'\\').count()
+}
+
 /// How many backslashes stand right before a place.
 pub(super) fn slashes_before(bytes: &[u8], place: usize) -> usize {
-    const SLASHES: u64 = u64::from_ne_bytes([b'\\'; 8]);
     let mut before = bytes.get(..place).unwrap_or_default();
     let mut count = 0;
     while let Some((rest, word)) = before.split_last_chunk::<8>() {
@@ -57,6 +73,9 @@ mod tests {
                 let before = bytes[..place].iter().rev();
                 let count = before.take_while(|&&byte| byte == b'\\').count();
                 prop_assert_eq!(slashes_before(bytes, place), count);
+                let behind = bytes[place..].iter();
+                let count = behind.take_while(|&&byte| byte == b'\\').count();
+                prop_assert_eq!(slashes_at(&bytes[place..]), count);
             }
         }
 
@@ -64,6 +83,8 @@ mod tests {
         fn long_runs_are_counted(count in 0usize..40, before in 0usize..20) {
             let bytes = [vec![b'x'; before], vec![b'\\'; count]].concat();
             prop_assert_eq!(slashes_before(&bytes, bytes.len()), count);
+            let bytes = [vec![b'\\'; count], vec![b'x'; before]].concat();
+            prop_assert_eq!(slashes_at(&bytes), count);
         }
     }
 }
