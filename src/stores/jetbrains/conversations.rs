@@ -190,6 +190,12 @@ pub(super) fn same_case(id: &str) -> String {
     }
 }
 
+/// The id that a field of a document gives.
+fn id(document: Value<'_>, key: &str) -> Option<String> {
+    let id = document.get(key).and_then(Value::text)?;
+    (!id.is_empty()).then(|| same_case(&id))
+}
+
 /// What one document tells.
 #[derive(Debug, Default)]
 pub(super) struct Told {
@@ -220,13 +226,11 @@ pub(super) fn read(document: &Document<'_>, entity: Entity) -> Told {
 
 fn session(root: Value<'_>) -> Option<Session> {
     let text = |key| root.get(key).and_then(Value::text);
-    let id = text("id").or_else(|| text("conversationId"))?;
+    let own = text("id").or_else(|| text("conversationId"))?;
     let model = text("modelName").or_else(|| text("model"));
     Some(Session {
-        id: same_case(&id),
-        conversation: text("conversationId")
-            .filter(|id| !id.is_empty())
-            .map(|id| same_case(&id)),
+        id: same_case(&own),
+        conversation: id(root, "conversationId"),
         project: project_name(root, 0),
         model: model
             .filter(|model| is_model(model))
@@ -293,12 +297,8 @@ fn turn(root: Value<'_>, mut found: Found<'_>, session: Option<&Session>) -> Opt
     };
     turn.sessions
         .extend(session.map(|session| session.id.clone()));
-    let named = |key| root.get(key).and_then(Value::text);
-    let named = ["sessionId", "conversationId"]
-        .into_iter()
-        .filter_map(named);
-    let named = named.filter(|id| !id.is_empty());
-    turn.sessions.extend(named.map(|id| same_case(&id)));
+    let named = ["sessionId", "conversationId"].into_iter();
+    turn.sessions.extend(named.filter_map(|key| id(root, key)));
     turn.take(found);
     (!turn.is_nothing()).then_some(turn)
 }

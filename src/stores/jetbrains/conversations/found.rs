@@ -2,7 +2,7 @@
 
 use super::super::contents::{Contents, Form, file_uris};
 use super::super::java_object::Value;
-use super::{DEEPEST, same_case, time};
+use super::{DEEPEST, id, same_case, time};
 use crate::stores::otel::is_model;
 use crate::usage::Timestamp;
 
@@ -36,9 +36,8 @@ pub(super) struct Found<'d> {
 impl<'d> Found<'d> {
     /// What is found in a document, which may stand in another one.
     pub(super) fn of(root: Value<'d>, depth: u8) -> Self {
-        let id = root.get("id").and_then(Value::text);
         let mut found = Self {
-            id: id.filter(|id| !id.is_empty()).map(|id| same_case(&id)),
+            id: id(root, "id"),
             ..Self::default()
         };
         found.visit(root, "", false, depth);

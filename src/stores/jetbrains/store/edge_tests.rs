@@ -776,3 +776,31 @@ fn edge_200_two_errored_copies_are_one_failure() {
     let all = resolved(&read_home(&home));
     assert_eq!((all.calls.len(), all.failures.len()), (0, 1));
 }
+
+/// The format's page: "turn `id`, else conversation + content hash".
+#[test]
+fn turns_without_an_id_are_told_apart_by_what_they_hold() {
+    let nameless = |session: &str, contents: String| turn("", session, contents, &[]);
+    let failed = |step: &str| {
+        let steps = record("Steps", &json!([{"id": step}]));
+        graph(&[steps, round(1, "", 1), error()])
+    };
+    let agent = |reply: &str| graph(&[round(1, reply, 1)]);
+    let one = [
+        nameless(S1, ask("one")),
+        nameless(S1, ask("two")),
+        nameless(S1, agent("one and two")),
+        nameless(S1, failed("first")),
+        nameless(S1, failed("second")),
+        nameless(S2, ask("one")),
+    ];
+    let sessions = [session(S1, &[]), session(S2, &[])];
+    let counted = |turns: &[Java]| {
+        let all = resolved(&read_one(&Database::of(&sessions, turns)));
+        (all.calls.len(), all.failures.len())
+    };
+    assert_eq!(counted(&one), (4, 2));
+    let revised = graph(&[record("Steps", &json!([])), markdown("one")]);
+    let again = [one.to_vec(), one.to_vec(), vec![nameless(S1, revised)]];
+    assert_eq!(counted(&again.concat()), (4, 2), "copies and a revision");
+}
